@@ -1,7 +1,7 @@
 """Quantize, dequantize and bit-pack tensors under Burn's quantization schemes.
 
-Every public name is listed in one table below and loaded when it is first used, so that ``import qcore`` costs little and
-``qcore --help`` needs no NumPy.
+Every public name is listed in one table below and loaded when it is first used, so that ``import qcore``
+costs little and ``qcore --help`` needs no NumPy.
 
 Examples
 --------
@@ -81,7 +81,7 @@ __all__ = [
     "unpack",
 ]
 
-# public name -> where it lives: "module" (the name itself), "module:attribute", or "module:" (the module as a whole)
+# public name -> where it lives: "module" (under the same name), "module:attribute", or "module:" (all of it)
 _HOMES = {
     "PRESETS": "qcore.scheme",
     "BlockScale": "qcore.scheme",

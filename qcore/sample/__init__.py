@@ -1,7 +1,7 @@
 """Small real weights that ship with the package: for ``qcore demo``, the examples and a first try.
 
-The arrays are unmodified slices of published models and keep their own licences (``licenses/`` beside them). Loading them
-needs NumPy, listing them does not.
+The arrays are unmodified weights of published models and keep their own licences (``licenses/`` beside them).
+Loading them needs NumPy, listing them does not.
 
 Examples
 --------

@@ -1,0 +1,96 @@
+# Everything a person does here is one word. `make` alone lists them.
+# Override: PYTHON=python3.12, VENV=path, JOBS=4, PYTEST_ARGS="-k lookup".
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV ?= .venv
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PYTEST_ARGS ?=
+
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+STAMPS := $(VENV)/.stamps
+KERNEL_SOURCES := $(shell find qcore_ext -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.h' 2>/dev/null | grep -v '/_v[0-9]/\|/_base/\|/_asan/')
+LINT_PATHS := qcore tests benchmarks tools setup.py
+
+.DEFAULT_GOAL := help
+.PHONY: help system-deps venv build demo test lint reliability docs errors-doc sweep32 bench wheel clean distclean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+# ---- set-up: each step leaves a stamp and is redone only when what it depends on has changed ----
+
+system-deps:  ## what the machine itself must have (compiler, Python headers): checked, installed where allowed
+	@bash tools/system-deps.sh "$(PYTHON)"
+
+$(STAMPS)/venv:
+	@bash tools/system-deps.sh "$(PYTHON)"
+	$(PYTHON) -m venv $(VENV)
+	@mkdir -p $(STAMPS)
+	$(PY) -m pip install --quiet --upgrade pip
+	@touch $@
+
+# the build tools first: the editable install below compiles the kernels without an isolated environment, which is
+# quicker and rebuilds only what has changed
+$(STAMPS)/packages: pyproject.toml $(STAMPS)/venv
+	$(PY) tools/requirements.py build run | $(PY) -m pip install --quiet -r /dev/stdin
+	@touch $@
+
+$(STAMPS)/dev: $(STAMPS)/packages
+	$(PY) tools/requirements.py dev | $(PY) -m pip install --quiet -r /dev/stdin
+	@touch $@
+
+$(STAMPS)/build: pyproject.toml setup.py $(KERNEL_SOURCES) $(STAMPS)/packages
+	QCORE_BUILD_JOBS=$(JOBS) $(PY) -m pip install --quiet --no-build-isolation --no-deps --editable .
+	@touch $@
+
+build: $(STAMPS)/build  ## the virtual environment, the kernels built, qcore installed from this folder
+
+venv: $(STAMPS)/build $(STAMPS)/dev  ## the same, and what tests, lint and docs need
+
+# ---- use ----
+
+demo: build  ## set up, then quantize the sample weights on every backend here and print the comparison
+	$(BIN)/qcore demo
+
+test: venv lint  ## set up, then the whole suite
+	$(PY) -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
+
+lint: venv  ## ruff, cython-lint, mypy, import contracts
+	$(BIN)/ruff check $(LINT_PATHS)
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cython-lint $(KERNEL_SOURCES:%.h=)
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+reliability: venv  ## sanitizers, fuzzing, kill tests: about half an hour on two cores
+	bash tools/sanitize.sh
+	$(PY) tools/requirements.py fuzz | $(PY) -m pip install --quiet -r /dev/stdin
+	$(PY) -m pytest -m reliability $(PYTEST_ARGS)
+
+docs: venv  ## the API reference, from the docstrings, into docs/_build
+	$(PY) tools/build_docs.py
+
+errors-doc: venv  ## docs/errors.md, from the catalogue
+	$(PY) tools/errors_doc.py
+
+sweep32: venv  ## every float32 there is through every codec: about 20 minutes a codec set
+	$(PY) tools/sweep32.py
+
+bench: build  ## start-up times and throughput beside NumPy's copy, as ratios of one run
+	$(PY) benchmarks/startup.py
+	$(PY) benchmarks/throughput.py
+
+wheel: venv  ## a wheel and a source archive into dist/
+	$(PY) -m build --no-isolation
+
+clean:  ## forget what was built, keep the virtual environment
+	rm -rf build dist *.egg-info docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf qcore_ext/_v2 qcore_ext/_v3 qcore_ext/_v4 qcore_ext/_base qcore_ext/_asan $(STAMPS)/build
+	find qcore qcore_ext tests -name '__pycache__' -prune -exec rm -rf {} +
+	find qcore_ext \( -name '*.so' -o -name '*.c' \) -delete
+
+distclean: clean  ## forget the virtual environment too
+	rm -rf $(VENV)
