@@ -1,0 +1,1 @@
+"""The layout of stored tensors: shapes, byte counts and regions, in integers only."""
