@@ -12,6 +12,7 @@ from qcore.errors.rows_data import ROWS as DATA_ROWS
 from qcore.errors.rows_device import ROWS as DEVICE_ROWS
 from qcore.errors.rows_documented import ROWS as DOCUMENTED_ROWS
 from qcore.errors.rows_files import ROWS as FILE_ROWS
+from qcore.errors.rows_formats import ROWS as FORMAT_ROWS
 from qcore.errors.rows_input import ROWS as INPUT_ROWS
 from qcore.errors.rows_scale import ROWS as SCALE_ROWS
 from qcore.errors.rows_scheme import ROWS as SCHEME_ROWS
@@ -37,6 +38,7 @@ CATALOG: Mapping[str, ErrorDoc] = join(
     DATA_ROWS,
     INPUT_ROWS,
     FILE_ROWS,
+    FORMAT_ROWS,
     DEVICE_ROWS,
 )
 

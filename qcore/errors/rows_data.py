@@ -135,33 +135,75 @@ ROWS: tuple[ErrorDoc, ...] = (
             "Cut at multiples of the block's extents.",
             "Do it before quantizing.",
         ),
-        refs=("layout-argument", "operation-not-implemented"),
+        refs=("index-invalid", "concat-mismatch"),
     ),
     ErrorDoc(
-        code="layout-argument",
+        code="axis-invalid",
         family=ShapeError,
-        message="{operation}: {reason}",
-        cause="The axes, shape or index do not fit the tensor.",
-        when=(
-            "transpose, reshape, slicing, concat, compare and shapes that are given, with arguments that "
-            "do not fit."
-        ),
+        message="axes {axis} do not fit a tensor of {rank} dimensions",
+        cause="An axis lies outside the tensor, or the axes of a transposition do not name each one once.",
+        when="transpose, concat, pack and unpack with such axes.",
         solutions=(
-            "Compare with q.shape.",
-            "Axes are each named once; a shape keeps the number of elements; slices have step 1.",
+            "Name axes from 0 to rank - 1, or from -rank to -1.",
+            "For a transposition name every axis exactly once, or none to reverse them all.",
+        ),
+        refs=("shape-invalid",),
+    ),
+    ErrorDoc(
+        code="shape-invalid",
+        family=ShapeError,
+        message="{shape} is not a shape",
+        variants={
+            "size": "shape {shape} does not hold {count} elements",
+        },
+        cause="A shape is a list of whole numbers, none negative, whose product is the number of elements.",
+        when="TensorData, reshape, pack, unpack and check with such a shape.",
+        solutions=(
+            "Compare with q.shape and q.size.",
+            "One dimension of a reshape may be -1 and is then computed.",
+        ),
+        refs=("axis-invalid", "data-values-count"),
+    ),
+    ErrorDoc(
+        code="index-invalid",
+        family=ShapeError,
+        message="index {index} does not fit shape {shape}",
+        cause="A quantized tensor is indexed by whole numbers in range, slices and one ellipsis.",
+        when="q[index] with an index out of range, too many indices, arrays, booleans or None.",
+        solutions=(
+            "Use slices whose ends are multiples of the block's extents.",
+            "For anything else, dequantize first: q.dequantize()[index].",
         ),
         refs=("would-split-block",),
     ),
     ErrorDoc(
-        code="needs-copy",
+        code="concat-mismatch",
+        family=ShapeError,
+        message="these tensors cannot be joined: {reason}",
+        cause=(
+            "Joining keeps codes and scales, so all parts need one scheme, one codebook and shapes that fit."
+        ),
+        when=(
+            "qcore.concat of nothing, of different schemes, ranks, codebooks, or shapes that differ off "
+            "the axis."
+        ),
+        solutions=(
+            "Requantize the parts with one scheme.",
+            "Join the floats and quantize the result: np.concatenate([a.dequantize(), b.dequantize()]).",
+        ),
+        refs=("would-split-block",),
+    ),
+    ErrorDoc(
+        code="array-needs-copy",
         family=ShapeError,
         message="a quantized tensor becomes an array only by decoding it, so copy=False cannot be met",
         cause="The floats do not exist until the codes are multiplied by their scales.",
-        when="np.asarray(q, copy=False), np.array(q, copy=False).",
+        when="np.asarray(q, copy=False) and np.array(q, copy=False).",
         solutions=(
             "Let it copy: np.asarray(q).",
             "Decode into an array of yours: q.dequantize(out=array).",
             "Take the stored parts without a copy: q.parts(copy=False).",
         ),
+        refs=("out-shape",),
     ),
 )

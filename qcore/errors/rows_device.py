@@ -45,6 +45,20 @@ ROWS: tuple[ErrorDoc, ...] = (
         refs=("device-unavailable",),
     ),
     ErrorDoc(
+        code="package-missing",
+        family=DeviceError,
+        message="{purpose} needs the package {package}, which is not installed",
+        cause=(
+            "Packages that few programs need are not installed with qcore and are loaded when they are used."
+        ),
+        when="q.to_torch() without torch, the inspector without PyQt6, and other parts that need an extra.",
+        solutions=(
+            "Install the package, or the extra of qcore-quant that brings it.",
+            "Use NumPy arrays: np.asarray(q), q.parts().",
+        ),
+        refs=("device-unavailable",),
+    ),
+    ErrorDoc(
         code="cancelled",
         family=OperationCancelled,
         message="{operation} was cancelled",
