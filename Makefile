@@ -74,7 +74,7 @@ docs: venv  ## the API reference, from the docstrings, into docs/_build
 	$(PY) tools/build_docs.py
 
 errors-doc: venv  ## docs/errors.md, from the catalogue
-	$(PY) tools/errors_doc.py
+	$(PY) -m qcore.errors.render docs/errors.md
 
 sweep32: venv  ## every float32 there is through every codec: about 20 minutes a codec set
 	$(PY) tools/sweep32.py
