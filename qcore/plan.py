@@ -6,7 +6,7 @@ Names stop here. Kernels (Cython, OpenCL, NumPy) receive the numbers of :class:`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -131,13 +131,22 @@ def minifloat_table(bits: int, mbits: int, emin: int, top: float) -> np.ndarray:
 
 
 @lru_cache(maxsize=256)
-def make_codec(value: QuantValue, codebook: Codebook | None, half_even: bool) -> Codec:
-    """Numbers of an element type; with a codebook, of indices into its table."""
-    if codebook is not None:
+def make_codec(value: QuantValue, mode: QuantMode, codebook: Codebook | None, half_even: bool) -> Codec:
+    """Numbers of an element type; in lookup mode, of indices into the codebook's table.
+
+    A lookup codec without a codebook only packs and unpacks indices: its table is the index itself.
+    """
+    if mode is QuantMode.LOOKUP:
+        size = 1 << value.bits
+        if codebook is None:
+            table = _read_only(np.arange(size, dtype=np.float32))
+            peak, zero, bounds, order = float(size - 1), 0, _NO_BOUNDS, _NO_ORDER
+        else:
+            table, peak, zero = codebook.table, float(codebook.peak), codebook.zero_index
+            bounds, order = codebook.bounds, codebook.order
         return Codec(
-            kind=LOOKUP, bits=value.bits, lo=0, hi=(1 << value.bits) - 1, half_even=half_even, mbits=0, emin=0,
-            top=float(codebook.peak), zero_code=codebook.zero_index, half_range=float(codebook.peak),
-            table=codebook.table, bounds=codebook.bounds, order=codebook.order,
+            kind=LOOKUP, bits=value.bits, lo=0, hi=size - 1, half_even=half_even, mbits=0, emin=0, top=peak,
+            zero_code=zero, half_range=peak, table=table, bounds=bounds, order=order,
         )  # fmt: skip
     if value.is_minifloat:
         table = minifloat_table(value.bits, value.mbits, value.emin, float(value.hi))
@@ -186,7 +195,7 @@ def make_plan(
     dims = shape or (1,)
     block = scheme.block_size
     extents = dims if block is None else block.expand(len(dims))
-    codec = make_codec(scheme.value, codebook if scheme.mode is QuantMode.LOOKUP else None, rounding == "half-even")
+    codec = make_codec(scheme.value, scheme.mode, codebook, rounding == "half-even")
     axis = layout.packed_axis(scheme.store, len(dims))
     return Plan(
         scheme=scheme,
@@ -205,3 +214,9 @@ def make_plan(
         two_level=scheme.is_two_level,
         zero_substitute=zero_substitute,
     )
+
+
+def row_plan(plan: Plan) -> Plan:
+    """The same numbers with one block per row of the last axis: how tied rows are measured."""
+    rows = (1,) * (len(plan.shape) - 1)
+    return replace(plan, extents=(*rows, plan.shape[-1]), grid=(*plan.shape[:-1], 1), extras={})

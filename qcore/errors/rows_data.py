@@ -177,6 +177,18 @@ ROWS: tuple[ErrorDoc, ...] = (
         refs=("would-split-block",),
     ),
     ErrorDoc(
+        code="shape-mismatch",
+        family=ShapeError,
+        message="a tensor of shape {expected} cannot be compared with one of shape {got}",
+        cause="Errors are measured element by element.",
+        when="compare with a quantized tensor or an array of another shape.",
+        solutions=(
+            "Compare with what was made of this tensor.",
+            "If one is transposed or reshaped, bring it into the other's layout first.",
+        ),
+        refs=("shape-invalid",),
+    ),
+    ErrorDoc(
         code="concat-mismatch",
         family=ShapeError,
         message="these tensors cannot be joined: {reason}",

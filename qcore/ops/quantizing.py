@@ -1,0 +1,155 @@
+"""``quantize`` and ``compute_qparams``: normalise, settle, check, plan, then the staircase."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from qcore import errors
+from qcore.calibration.params import QuantParams
+from qcore.ops import staircase
+from qcore.ops.options import EXACT, settle
+from qcore.tensor import arrays
+from qcore.tensor.qtensor import QTensor
+
+
+def quantize(
+    x: Any,
+    scheme: Any,
+    *,
+    calibration: str | None = None,
+    params: QuantParams | None = None,
+    codebook: Any = None,
+    rounding: str = "half-away",
+    scale_rounding: str | None = None,
+    tied: str | None = None,
+    nonfinite: str = "raise",
+    backend: str = "cpu",
+    threads: int | None = None,
+) -> QTensor:
+    """Quantize a tensor under a scheme.
+
+    Parameters
+    ----------
+    x : array_like
+        float16, bfloat16, float32 or float64 of any layout; a torch CPU tensor of those; nested lists of floats.
+    scheme : QuantScheme, Preset or str
+        A scheme, its text (``"q4s/u32/b32:f16"``) or a preset's name (``"nvfp4"``).
+    calibration : str, optional
+        ``minmax`` (``absmax``), ``absmean``, ``percentile[:P]`` or ``mse``; default what a preset implies, else
+        ``minmax``.
+    params : QuantParams, optional
+        Explicit scales instead of a calibration; rounded to the scale dtype by the same rule.
+    codebook : Codebook, str or array_like, optional
+        The table of a lookup scheme: 2**bits floats, or the name of one (``"nf4"``).
+    rounding : {"half-away", "half-even"}
+        Ties of integer codes.
+    scale_rounding : {"up", "nearest", "floor", "even"}, optional
+        How scales are rounded to their dtype; default what a preset implies, else ``up``. ``floor`` and ``even`` are
+        the OCP rules for UE8M0 scales of minifloat values.
+    tied : {"row"}, optional
+        One calibration per row of the last axis, its scale repeated over the row's blocks (per-channel).
+    nonfinite : {"raise", "saturate"}
+        What NaN and infinities are: an error, or the zero code and the ends of the range.
+    backend : str
+        ``cpu``, ``reference``, ``burn-ndarray`` (``ndarray``), ``opencl`` or ``auto``.
+    threads : int, optional
+        At most this many threads; the bytes do not depend on it.
+
+    Returns
+    -------
+    QTensor
+
+    Raises
+    ------
+    QuantError
+        Before any work: what ``qcore.check`` would return, then errors of params and data (``non-finite``).
+
+    Notes
+    -----
+    ``scale = f32(peak / h)`` with h half the range of the value type, rounded to the scale dtype; ``code =
+    round(x / f32(global * scale))``, clamped. docs/numerics.md has every rule.
+
+    Examples
+    --------
+    >>> import numpy as np, qcore
+    >>> q = qcore.quantize(np.array([5.0, 0.0, 4.0, -12.7], np.float32), "q8s/native/t:f32")
+    >>> q.codes.tolist(), float(q.scales[0])
+    ([50, 0, 40, -127], 0.10000000149011612)
+    """
+    source = arrays.as_floats(x)
+    options = settle(
+        scheme, calibration=calibration, params=params, codebook=codebook, rounding=rounding,
+        scale_rounding=scale_rounding, tied=tied, nonfinite=nonfinite, backend=backend, threads=threads,
+    )  # fmt: skip
+    options = options.for_shape(source.shape)
+    options.check(source.shape, arrays.dtype_debug(source.dtype), global_given=_global_given(params)).demand()
+    plan = options.plan(source.shape)
+    given = None if params is None else staircase.explicit_scales(params, plan, options)
+    parts = staircase.empty_parts(plan, given) if source.size == 0 else staircase.quantized_parts(source, plan, options, given)
+    return QTensor._make(
+        parts.values, parts.scales, parts.global_scale, options.scheme, source.shape, options.codebook,
+        options.row.name, options.record(),
+    )  # fmt: skip
+
+
+def compute_qparams(
+    x: Any,
+    scheme: Any,
+    calibration: str | None = None,
+    *,
+    codebook: Any = None,
+    scale_rounding: str | None = None,
+    tied: str | None = None,
+    nonfinite: str = "raise",
+    backend: str = "cpu",
+    threads: int | None = None,
+) -> QuantParams:
+    """Measure a tensor and return the scales a scheme would store for it.
+
+    ``quantize(x, s, params=compute_qparams(x, s, ...))`` gives the bytes of ``quantize(x, s, ...)``.
+
+    Parameters
+    ----------
+    x, scheme, calibration, codebook, scale_rounding, tied, nonfinite, backend, threads
+        As in :func:`quantize`.
+
+    Returns
+    -------
+    QuantParams
+        ``scales`` in the scale dtype and the shape of the grid, ``global_scale`` as float32 or None.
+
+    Raises
+    ------
+    UnsupportedSchemeError
+        ``operation-not-implemented`` for the presets ``q8_0`` and ``q4_0``: ggml divides by an unrounded scale
+        that is not stored.
+
+    Examples
+    --------
+    >>> import numpy as np, qcore
+    >>> p = qcore.compute_qparams(np.array([1.0, -2.54], np.float32), "q8s/native/t:f32")
+    >>> float(p.scales[0])
+    0.019999999552965164
+    """
+    source = arrays.as_floats(x)
+    options = settle(
+        scheme, calibration=calibration, params=None, codebook=codebook, rounding="half-away",
+        scale_rounding=scale_rounding, tied=tied, nonfinite=nonfinite, backend=backend, threads=threads,
+    )  # fmt: skip
+    if options.arithmetic != EXACT:
+        raise errors.build(
+            "operation-not-implemented", operation=f"compute_qparams({options.arithmetic})", backend=options.row.name
+        )
+    options = options.for_shape(source.shape)
+    options.check(source.shape, arrays.dtype_debug(source.dtype)).demand()
+    plan = options.plan(source.shape)
+    if source.size == 0:
+        parts = staircase.empty_parts(plan, None)
+        return QuantParams(parts.scales, parts.global_scale)
+    staged = staircase.stage(source, plan, options)
+    staircase.refuse_nonfinite(staged, source, options)
+    return QuantParams(*staircase.calibrated(source, staged, plan, options))
+
+
+def _global_given(params: QuantParams | None) -> bool | None:
+    return None if params is None else getattr(params, "global_scale", None) is not None

@@ -1,0 +1,64 @@
+"""Codes in, storage words out, and back: plain packing without a tensor around it, on the default engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qcore import errors
+from qcore.backends import loader
+from qcore.plan import INTEGER, Plan
+
+if TYPE_CHECKING:
+    from qcore.backends.protocol import Backend
+
+PLAIN_ENGINE = "cpu"
+
+
+def pack_fields(codes: np.ndarray, plan: Plan, backend: Backend | None = None) -> np.ndarray:
+    """Pack integer codes of the plan's shape into its storage layout.
+
+    Raises
+    ------
+    InvalidSchemeError
+        ``code-out-of-range`` for a code that its field cannot hold.
+    """
+    lo, hi = field_range(plan)
+    if codes.size:
+        smallest, largest = codes.min(), codes.max()
+        if int(smallest) < lo or int(largest) > hi:
+            at = int(np.flatnonzero((codes.reshape(-1) < lo) | (codes.reshape(-1) > hi))[0])
+            raise errors.build("code-out-of-range", code=int(codes.reshape(-1)[at]), index=at, lo=lo, hi=hi)
+    if codes.size == 0:
+        return np.zeros(plan.storage_shape, storage_dtype(plan))
+    fields = np.ascontiguousarray(codes, code_dtype(plan))
+    return (backend or loader.engine(PLAIN_ENGINE)).pack(fields, plan)
+
+
+def unpack_fields(values: np.ndarray, plan: Plan, backend: Backend | None = None) -> np.ndarray:
+    """The codes of stored values: int8 for integers, uint8 for minifloats and lookup indices."""
+    if 0 in plan.shape:
+        return np.zeros(plan.shape, code_dtype(plan))
+    return (backend or loader.engine(PLAIN_ENGINE)).unpack(values, plan)
+
+
+def field_range(plan: Plan) -> tuple[int, int]:
+    """Smallest and largest code that the plan's fields hold."""
+    bits = plan.codec.bits
+    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if is_signed(plan) else (0, (1 << bits) - 1)
+
+
+def is_signed(plan: Plan) -> bool:
+    """Whether codes are two's complement integers."""
+    return plan.codec.kind == INTEGER
+
+
+def code_dtype(plan: Plan) -> np.dtype:
+    """dtype of one code per element."""
+    return np.dtype(np.int8 if is_signed(plan) else np.uint8)
+
+
+def storage_dtype(plan: Plan) -> np.dtype:
+    """dtype of the stored words."""
+    return np.dtype({1: code_dtype(plan), 4: np.dtype(np.uint32)}[plan.packing.word_bytes])

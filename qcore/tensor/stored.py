@@ -1,0 +1,189 @@
+"""The stored parts of a quantized tensor and what follows from them: immutable, comparable, picklable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from qcore.backends import loader
+from qcore.calibration import scale_rounding
+from qcore.capability import backend_row
+from qcore.layout import packing
+from qcore.plan import Plan, make_plan
+from qcore.tensor import fields
+from qcore.tensor.data import TensorData
+
+if TYPE_CHECKING:
+    from qcore.scheme import QuantScheme
+    from qcore.scheme.codebook import Codebook
+
+
+class StoredTensor:
+    """Values, scales, global scale, scheme, shape, codebook, backend and the rules they were made by."""
+
+    __slots__ = ("_backend", "_codebook", "_codes", "_global", "_rules", "_scales", "_scheme", "_shape", "_values")
+    __qcore_scheme__ = True
+    __hash__ = None  # type: ignore[assignment]  # equality compares contents
+
+    _values: np.ndarray
+    _scales: np.ndarray
+    _global: np.float32 | None
+    _scheme: QuantScheme
+    _shape: tuple[int, ...]
+    _codebook: Codebook | None
+    _backend: str
+    _rules: Mapping[str, Any]
+    _codes: np.ndarray | None
+
+    @classmethod
+    def _make(
+        cls,
+        values: np.ndarray,
+        scales: np.ndarray,
+        global_scale: np.float32 | None,
+        scheme: QuantScheme,
+        shape: tuple[int, ...],
+        codebook: Codebook | None,
+        backend: str,
+        rules: Mapping[str, Any],
+    ) -> Self:
+        self = object.__new__(cls)
+        put = object.__setattr__
+        values.flags.writeable = False
+        scales.flags.writeable = False
+        put(self, "_values", values)
+        put(self, "_scales", scales)
+        put(self, "_global", global_scale)
+        put(self, "_scheme", scheme)
+        put(self, "_shape", shape)
+        put(self, "_codebook", codebook)
+        put(self, "_backend", backend)
+        put(self, "_rules", dict(rules))
+        put(self, "_codes", None)
+        return self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"QTensor is immutable: cannot set {name!r}")
+
+    @property
+    def scheme(self) -> QuantScheme:
+        """The scheme."""
+        return self._scheme
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Logical shape."""
+        return self._shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self._shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return packing.product(self._shape)
+
+    @property
+    def backend(self) -> str:
+        """Where the tensor lives."""
+        return self._backend
+
+    @property
+    def values(self) -> np.ndarray:
+        """The stored values region (int8, uint8 or uint32, storage shape; read-only)."""
+        return self._values
+
+    @property
+    def scales(self) -> np.ndarray:
+        """Stored scales in their dtype: ``(1,)`` per tensor, else the block grid (read-only)."""
+        return self._scales
+
+    @property
+    def global_scale(self) -> np.float32 | None:
+        """The per-tensor scale of a two-level scheme, else None."""
+        return self._global
+
+    @property
+    def codebook(self) -> Codebook | None:
+        """The table of a lookup scheme, else None."""
+        return self._codebook
+
+    @property
+    def rules(self) -> Mapping[str, Any]:
+        """How the tensor was made: calibration, roundings, policies. Empty where that is unknown."""
+        return MappingProxyType(self._rules)
+
+    @property
+    def codes(self) -> np.ndarray:
+        """One code per element in the logical shape: int8 for integers, uint8 for minifloats and lookup indices."""
+        if self._codes is None:
+            codes = fields.unpack_fields(self._values, self.plan(), loader.engine(self._backend))
+            codes = codes.reshape(self._shape)
+            codes.flags.writeable = False
+            object.__setattr__(self, "_codes", codes)
+        assert self._codes is not None
+        return self._codes
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of values, scales and global scale: the length of ``to_data().bytes``. A codebook is not in it."""
+        return packing.quantized_data_len(self._scheme, self._shape)
+
+    @property
+    def bits_per_weight(self) -> float:
+        """8 * nbytes / size; 0.0 when empty."""
+        return 8 * self.nbytes / self.size if self.size else 0.0
+
+    @property
+    def effective_scales(self) -> np.ndarray:
+        """f32(global * block) per block, in the shape of ``scales``: what a code is multiplied by."""
+        scales = scale_rounding.decode_scales(self._scales)
+        return scales if self._global is None else (self._global * scales).astype(np.float32)
+
+    def plan(self, backend: str | None = None) -> Plan:
+        """The numbers of this tensor for a backend's kernels."""
+        row = backend_row(backend or self._backend)
+        return make_plan(self._scheme, self._shape, codebook=self._codebook, zero_substitute=row.zero_substitute)
+
+    def to_data(self) -> TensorData:
+        """Burn's QFloat bytes: ``values | scales | global scale``, little-endian and dense."""
+        values = self._values.astype(self._values.dtype.newbyteorder("<"), copy=False)
+        parts = [values.tobytes(), self._scales.tobytes()]
+        if self._global is not None:
+            parts.append(self._global.tobytes())
+        return TensorData(b"".join(parts), self._shape, self._scheme)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, StoredTensor):
+            return NotImplemented
+        return (
+            self._scheme == other._scheme
+            and self._shape == other._shape
+            and self._codebook == other._codebook
+            and self.to_data().bytes == other.to_data().bytes
+        )
+
+    def __len__(self) -> int:
+        if not self._shape:
+            raise TypeError("len() of a 0-d tensor")
+        return self._shape[0]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = (type(self), self._values, self._scales, self._global, self._scheme, self._shape, self._codebook, self._backend,
+                 dict(self._rules))  # fmt: skip
+        return _restore, state
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+
+def _restore(kind: type[StoredTensor], *state: Any) -> StoredTensor:
+    return kind._make(*state)
