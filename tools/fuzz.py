@@ -8,6 +8,7 @@ come back equal from its own output.
 """
 
 import contextlib
+import importlib
 import json
 import sys
 from collections.abc import Callable
@@ -124,9 +125,8 @@ def main() -> None:
     name = sys.argv.pop(1)
     # every module of ours that the target reaches is watched; NumPy is not
     with atheris.instrument_imports(include=["qcore"]):
-        import qcore
-        import qcore.ops
-        import qcore.tensor
+        for module in ("qcore.ops", "qcore.scheme", "qcore.tensor"):
+            importlib.import_module(module)
     SCHEMES.extend(_schemes())
     with tempfile.TemporaryDirectory() as corpus:
         for number, seed in enumerate(_seeds(name)):

@@ -1,6 +1,7 @@
 """Start-up is quick because little is loaded, and only when used (benchmarks/startup.py has the times)."""
 
 import ast
+import sys
 
 import pytest
 import source
@@ -61,11 +62,23 @@ with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
     assert not _loaded(code) & {"numpy", "ml_dtypes", "safetensors"}
 
 
-def test_importing_changes_nothing_in_the_process():
-    state = "(np.geterr(), locale.setlocale(locale.LC_ALL), os.sched_getaffinity(0), dict(os.environ))"
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the registers as glibc saves them")
+def test_importing_and_calling_change_nothing_in_the_process():
+    state = (
+        "(control(), np.geterr(), locale.setlocale(locale.LC_ALL), os.sched_getaffinity(0), dict(os.environ))"
+    )
     code = f"""
-import locale, os
+import ctypes, locale, os, platform
 import numpy as np
+libm = ctypes.CDLL("libm.so.6")
+
+def control():
+    saved = (ctypes.c_uint32 * 16)()
+    assert libm.fegetenv(saved) == 0
+    # x86-64: the eighth word is MXCSR; its low six bits only note which exceptions there have been
+    mxcsr = saved[7] & ~63 if platform.machine() == "x86_64" else None
+    return libm.fegetround(), mxcsr
+
 before = {state}
 import qcore
 q = qcore.quantize(np.linspace(-1, 1, 1 << 16, dtype=np.float32), "e4m3/native/b32:ue8m0")

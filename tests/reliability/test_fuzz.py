@@ -36,8 +36,9 @@ def test_hostile_input_ends_in_an_object_or_a_documented_error(target, tmp_path)
         f"-artifact_prefix={tmp_path}/",
         "-print_final_stats=1",
     ]
+    env = {**os.environ, "TMPDIR": str(tmp_path)}  # libFuzzer ends without tidying up
     result = subprocess.run(
-        command, capture_output=True, text=True, cwd=source.ROOT, timeout=900, check=False
+        command, capture_output=True, text=True, cwd=source.ROOT, env=env, timeout=900, check=False
     )
     assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-6000:]
     assert f"stat::number_of_executed_units: {RUNS}" in result.stderr
