@@ -6,14 +6,14 @@ element is positive.
 
 What follows from that, and is kept because the bytes are the promise:
 
-* a magnitude beyond ``127 * 65504`` (Q8_0; ``8 * 65504`` in Q4_0) stores an **infinite** scale, and the block decodes to
-  infinities and NaN. ggml writes exactly that; whoever needs such tensors takes another preset;
+* a magnitude beyond ``127 * 65504`` (Q8_0; ``8 * 65504`` in Q4_0) stores an **infinite** scale, and the block decodes
+  to infinities and NaN. ggml writes exactly that; whoever needs such tensors takes another preset;
 * a tiny block stores scale 0 beside codes that are not zero, and decodes to zeros;
 * an all-zero block of Q4_0 stores the scale -0.0.
 
-Where C leaves the result open, this module says what it is: a scale so small that its reciprocal is infinite gives the
-codes x86-64 gives (0 in Q8_0, -8 in Q4_0; the stored scale is 0). NaN elements count as zeros and infinite ones take the
-end of the range on their side, the finite elements making the scale: qcore's ``saturate``.
+Where C leaves the result open, this module says what it is: a scale so small that its reciprocal is infinite gives
+the codes x86-64 gives (0 in Q8_0, -8 in Q4_0; the stored scale is 0). NaN elements count as zeros and infinite ones
+take the end of the range on their side, the finite elements making the scale: qcore's ``saturate``.
 """
 
 from __future__ import annotations
@@ -25,41 +25,54 @@ import numpy as np
 
 BLOCK: Final = 32
 
-_CHUNK_BLOCKS: Final = 1 << 15
-"""Blocks per step: a million elements, so that temporaries stay at a few MiB whatever the tensor."""
+_STEP: Final = BLOCK << 13
+"""Elements per step: a quarter of a million, so that temporaries stay at a few MiB whatever the tensor."""
 
 _Codes = tuple[np.ndarray, np.ndarray]
 
 
 def quantize(x: np.ndarray, arithmetic: str) -> _Codes:
-    """Quantize blocks as ggml does.
+    """Quantize blocks of 32 along the last axis as ggml does; a last, short block counts as filled up with zeros.
 
     Parameters
     ----------
     x
-        float32 of shape (blocks, 32).
+        Floats of any shape; a 0-d array counts as one of shape (1,). Wider ones are first rounded to float32.
     arithmetic
         ``ggml-q8_0`` or ``ggml-q4_0``, as presets name it.
 
     Returns
     -------
     tuple of numpy.ndarray
-        int8 codes of shape (blocks, 32), and float16 scales of shape (blocks,).
+        int8 codes in the shape of ``x``, and float16 scales: that shape with the last axis counted in blocks.
 
     Examples
     --------
-    >>> codes, scales = quantize(np.linspace(-1, 1, 32, dtype=np.float32).reshape(1, 32), "ggml-q4_0")
-    >>> codes[0, 0], codes[0, -1], scales[0]
-    (np.int8(-8), np.int8(7), np.float16(0.125))
+    >>> codes, scales = quantize(np.linspace(-1, 1, 32, dtype=np.float32), "ggml-q4_0")
+    >>> int(codes[0]), int(codes[-1]), scales.tolist()
+    (-8, 7, [0.125])
     """
-    codes = np.empty(x.shape, np.int8)
-    scales = np.empty(x.shape[0], np.float16)
-    encode = ARITHMETICS[arithmetic]
-    for start in range(0, x.shape[0], _CHUNK_BLOCKS):
-        part = slice(start, start + _CHUNK_BLOCKS)
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            codes[part], scales[part] = encode(x[part])
-    return codes, scales
+    shape = x.shape or (1,)
+    lines = x.reshape(-1, shape[-1]) if x.size else np.zeros((0, max(shape[-1], 1)), np.float32)
+    codes = np.empty(lines.shape, np.int8)
+    scales = np.empty((len(lines), -(-lines.shape[1] // BLOCK)), np.float16)
+    rows_per_step = max(1, _STEP // lines.shape[1])
+    for row in range(0, len(lines), rows_per_step):
+        rows = slice(row, row + rows_per_step)
+        for column in range(0, lines.shape[1], _STEP):
+            columns = slice(column, column + _STEP)
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                found, stored = _piece(lines[rows, columns].astype(np.float32), ARITHMETICS[arithmetic])
+            codes[rows, columns] = found
+            scales[rows, column // BLOCK : (column + _STEP) // BLOCK] = stored
+    return codes.reshape(shape), scales.reshape(*shape[:-1], -(-shape[-1] // BLOCK))
+
+
+def _piece(x: np.ndarray, arithmetic: Callable[[np.ndarray], _Codes]) -> _Codes:
+    lines, columns = x.shape
+    whole = np.pad(x, [(0, 0), (0, -columns % BLOCK)])
+    codes, scales = arithmetic(whole.reshape(-1, BLOCK))
+    return codes.reshape(whole.shape)[:, :columns], scales.reshape(lines, -1)
 
 
 def _q8_0(x: np.ndarray) -> _Codes:

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from qcore import errors
+from qcore.calibration.params import QuantParams
 from qcore.calibration.scale_rounding import round_scales
 
 if TYPE_CHECKING:
-    from qcore.calibration.params import QuantParams
     from qcore.plan import Plan
 
 _SCALES: Final = "scales"
 _GLOBAL: Final = "the global scale"
 
 
-def normalise(params: QuantParams, plan: Plan, *, broadcast: bool = True) -> tuple[np.ndarray, np.float32 | None]:
+def normalise(
+    params: QuantParams, plan: Plan, *, broadcast: bool = True
+) -> tuple[np.ndarray, np.float32 | None]:
     """Bring explicit parameters into the form that :func:`qcore.calibration.solve.solve` gives.
 
     Parameters
@@ -42,6 +44,8 @@ def normalise(params: QuantParams, plan: Plan, *, broadcast: bool = True) -> tup
     qcore.errors.ScaleError
         ``missing-global-scale``, ``superfluous-global-scale``, ``global-scale-size``, ``wrong-scale-count``,
         ``non-finite-scale`` or ``negative-scale``, looked for in this order.
+    qcore.errors.DTypeError
+        ``argument-type`` for what is not made of real numbers.
 
     Examples
     --------
@@ -52,19 +56,23 @@ def normalise(params: QuantParams, plan: Plan, *, broadcast: bool = True) -> tup
     >>> normalise(QuantParams([0.5, -0.0]), plan)[0].tolist()
     [0.5, 0.0]
     """
+    if not isinstance(params, QuantParams):
+        raise errors.build(
+            "argument-type", argument="params", expected="QuantParams", got=type(params).__name__
+        )
     if plan.two_level and params.global_scale is None:
         raise errors.build("missing-global-scale")
     if not plan.two_level and params.global_scale is not None:
         raise errors.build("superfluous-global-scale")
-    given = None if params.global_scale is None else _floats(params.global_scale)
+    given = None if params.global_scale is None else _floats(params.global_scale, _GLOBAL)
     if given is not None and given.size != 1:
         raise errors.build("global-scale-size", dims=_dims(given.shape))
-    scales = _one_per_block(_floats(params.scales), plan, broadcast)
+    scales = _one_per_block(_floats(params.scales, _SCALES), plan, broadcast)
     stored = round_scales(_checked(scales, _SCALES), plan.scale)
     return stored.reshape(plan.grid), None if given is None else np.float32(_checked(given, _GLOBAL).item())
 
 
-def _floats(values: Any) -> np.ndarray:
+def _floats(values: Any, what: str) -> np.ndarray:
     """float64 of anything that is a real number; every float dtype fits exactly."""
     try:
         array = np.asarray(values)
@@ -72,8 +80,12 @@ def _floats(values: Any) -> np.ndarray:
             return array.astype(np.float64)
     except (TypeError, ValueError, RuntimeError):
         # An object that NumPy cannot turn into numbers is refused like one that turns into something else.
-        raise errors.build("input-dtype", dtype=type(values).__name__) from None
-    raise errors.build("input-dtype", dtype=str(array.dtype))
+        raise _not_numbers(what, type(values).__name__) from None
+    raise _not_numbers(what, str(array.dtype))
+
+
+def _not_numbers(what: str, got: str) -> errors.QuantError:
+    return errors.build("argument-type", argument=what, expected="real numbers", got=got)
 
 
 def _one_per_block(scales: np.ndarray, plan: Plan, broadcast: bool) -> np.ndarray:

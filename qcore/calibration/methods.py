@@ -21,30 +21,22 @@ class Calibration:
     """One way to choose scales: what is measured in each block, and whether two levels can use it."""
 
     name: str
-    aliases: tuple[str, ...]
     measure: str
     """What a staged tensor is asked for: peaks, means, percentiles, or (after the peaks) search."""
-    two_level: bool
-    takes_percent: bool
     summary: str
+    aliases: tuple[str, ...] = ()
+    two_level: bool = True
+    takes_percent: bool = False
 
 
-def _row(
-    name: str, measure: str, summary: str, *, aliases: tuple[str, ...] = (), two_level: bool = True, percent: bool = False
-) -> tuple[str, Calibration]:
-    return name, Calibration(name, aliases, measure, two_level, percent, summary)
-
-
-CALIBRATIONS: Final[Mapping[str, Calibration]] = MappingProxyType(
-    dict(
-        [
-            _row("minmax", "peaks", "the largest magnitude of the block just fits", aliases=("absmax",)),
-            _row("absmean", "means", "the mean magnitude becomes the end of the range (BitNet)", two_level=False),
-            _row("percentile", "percentiles", "a percentile of the magnitudes just fits; the rest saturates", percent=True),
-            _row("mse", "search", "of 32 scales at and below min-max's, the one of least squared error"),
-        ]
-    )
+_ROWS: Final = (
+    Calibration("minmax", "peaks", "the largest magnitude of the block just fits", aliases=("absmax",)),
+    Calibration("absmean", "means", "the mean magnitude is the end of the range (BitNet)", two_level=False),
+    Calibration("percentile", "percentiles", "a percentile of the magnitudes just fits", takes_percent=True),
+    Calibration("mse", "search", "of 32 scales at and below min-max's, the one of least squared error"),
 )
+
+CALIBRATIONS: Final[Mapping[str, Calibration]] = MappingProxyType({row.name: row for row in _ROWS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +64,8 @@ def parse(text: str | Method) -> Method:
     Parameters
     ----------
     text
-        ``minmax`` (or ``absmax``), ``absmean``, ``percentile``, ``percentile:P`` with 0 < P <= 100, or ``mse``, in any case.
+        ``minmax`` (or ``absmax``), ``absmean``, ``percentile``, ``percentile:P`` with 0 < P <= 100, or ``mse``; case
+        does not matter.
 
     Raises
     ------

@@ -33,8 +33,8 @@ def round_scales(needed: np.ndarray, numbers: ScaleNumbers) -> np.ndarray:
     needed
         float32. A negative number rounds as its magnitude does and keeps its sign; NaN stays NaN.
     numbers
-        The scale dtype and its rule. The result saturates at its largest number; UE8M0 has no zero and no sign, and gives
-        its smallest number instead.
+        The scale dtype and its rule. The result saturates at its largest number; UE8M0 has no zero and no sign, and
+        gives its smallest number instead.
 
     Returns
     -------
@@ -57,7 +57,8 @@ def round_scales(needed: np.ndarray, numbers: ScaleNumbers) -> np.ndarray:
     units, unit_exponent = _in_units(np.where(nan, np.float32(0), magnitude).view(np.uint32), numbers)
     rounded = np.ldexp(units.astype(np.float32), unit_exponent)
     if numbers.mbits == 0:  # UE8M0 has neither a zero nor a sign
-        rounded = np.where(needed > 0, np.maximum(rounded, np.float32(numbers.smallest)), np.float32(numbers.smallest))
+        smallest = np.float32(numbers.smallest)
+        rounded = np.where(needed > 0, np.maximum(rounded, smallest), smallest)
     else:
         rounded = np.copysign(rounded, needed)
     return np.where(nan, needed, rounded)

@@ -31,10 +31,14 @@ def mse_factor(candidate: np.ndarray | int) -> np.ndarray:
 
 
 def needed_scales(
-    peaks: np.ndarray, numbers: ScaleNumbers, global_scale: np.float32 | None, factor: np.ndarray | None = None
+    peaks: np.ndarray,
+    numbers: ScaleNumbers,
+    global_scale: np.float32 | None,
+    factor: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The quotient a block needs before it is rounded: f32(peak / h), and divided by the global scale under two levels."""
-    with np.errstate(over="ignore"):  # a table of tiny entries can ask for more than float32 holds; it then saturates
+    """The quotient a block needs before it is rounded: f32(peak / h), under two levels divided by the global scale."""
+    # A table of tiny entries can ask for more than float32 holds; the rounding saturates.
+    with np.errstate(over="ignore"):
         needed = np.asarray(peaks, np.float32) / np.float32(numbers.half_range)
         if global_scale is not None:
             needed = needed / global_scale
@@ -42,7 +46,10 @@ def needed_scales(
 
 
 def block_scales(
-    peaks: np.ndarray, numbers: ScaleNumbers, global_scale: np.float32 | None, factor: np.ndarray | None = None
+    peaks: np.ndarray,
+    numbers: ScaleNumbers,
+    global_scale: np.float32 | None,
+    factor: np.ndarray | None = None,
 ) -> np.ndarray:
     """Block scales as stored (float32), for a known global scale; ``factor`` shrinks them before they are rounded."""
     if numbers.rule in (FLOOR, EVEN):

@@ -21,16 +21,20 @@ def grid_of(shape: tuple[int, ...], extents: tuple[int, ...]) -> tuple[int, ...]
 def blocks(shape: tuple[int, ...], extents: tuple[int, ...]) -> Iterator[tuple[Index, tuple[slice, ...]]]:
     """Every block: its place in the grid, and where it lies."""
     for index in np.ndindex(grid_of(shape, extents)):
-        yield index, tuple(slice(i * extent, (i + 1) * extent) for i, extent in zip(index, extents, strict=True))
+        yield (
+            index,
+            tuple(slice(i * extent, (i + 1) * extent) for i, extent in zip(index, extents, strict=True)),
+        )
 
 
-def per_block(
-    values: np.ndarray, extents: tuple[int, ...], measure: Measure, dtype: type
-) -> np.ndarray:
-    """Measure every block; ``measure`` gets blocks of one size as rows of elements in C order, and answers one number each."""
-    grid = np.zeros(grid_of(values.shape, extents), dtype)
+def per_block(values: np.ndarray, extents: tuple[int, ...], measure: Measure, dtype: type) -> np.ndarray:
+    """Measure every block: ``measure`` gets those of one size as rows, in C order, and answers one number a row."""
+    grid: np.ndarray = np.zeros(grid_of(values.shape, extents), dtype)
     sized = sorted(
-        ((values[where].shape, index, values[where].reshape(-1)) for index, where in blocks(values.shape, extents)),
+        (
+            (values[where].shape, index, values[where].reshape(-1))
+            for index, where in blocks(values.shape, extents)
+        ),
         key=lambda block: block[0],
     )
     for _, alike in itertools.groupby(sized, key=lambda block: block[0]):

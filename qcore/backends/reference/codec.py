@@ -1,7 +1,7 @@
 """A scaled float to a code and back, for each of the three kinds of element type, from the definitions.
 
-Comparisons are exact: float32 numbers, their halves and the midpoints of minifloats are float64 numbers, and the midpoint of two
-table entries is carried as an unrounded sum.
+Comparisons are exact: float32 numbers, their doubles and the midpoints of minifloats are float64 numbers, and the
+midpoint of two table entries is carried as an unrounded sum.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def decode(codes: np.ndarray, effective: np.ndarray, codec: Codec) -> np.ndarray
         return effective * values
 
 
-def codes_dtype(codec: Codec) -> type[np.int8] | type[np.uint8]:
+def codes_dtype(codec: Codec) -> type[np.int8 | np.uint8]:
     """Dtype of one code per element."""
     return np.int8 if codec.kind == INTEGER else np.uint8
 
@@ -53,17 +53,17 @@ def clipped(t: np.ndarray, codec: Codec) -> np.ndarray:
     """Where the grid of the format, continued without end, would round ``t`` beyond its largest code."""
     if codec.kind == INTEGER:
         whole = _whole(t, codec)
-        return (whole < codec.lo) | (whole > codec.hi)
+        return np.asarray((whole < codec.lo) | (whole > codec.hi))
     if codec.kind == MINIFLOAT:
         largest = len(_magnitudes(codec)) - 1
         half_step = 2.0 ** (np.floor(np.log2(codec.top)) - codec.mbits - 1)
         limit = codec.top + half_step
-        beyond = np.abs(t.astype(np.float64)) - limit
         # The tie goes to the even code: to the largest code where that is even, beyond it otherwise.
-        return beyond > 0 if largest % 2 == 0 else beyond >= 0
+        beyond = np.greater if largest % 2 == 0 else np.greater_equal
+        return np.asarray(beyond(np.abs(t.astype(np.float64)), limit))
     entries = np.unique(codec.table).astype(np.float64)
     gaps = np.diff(entries) if len(entries) > 1 else np.zeros(1)
-    return (t < entries[0] - gaps[0] / 2) | (t > entries[-1] + gaps[-1] / 2)
+    return np.asarray((t < entries[0] - gaps[0] / 2) | (t > entries[-1] + gaps[-1] / 2))
 
 
 def _whole(t: np.ndarray, codec: Codec) -> np.ndarray:
@@ -75,13 +75,13 @@ def _whole(t: np.ndarray, codec: Codec) -> np.ndarray:
 
 
 def _encode_integer(t: np.ndarray, codec: Codec) -> np.ndarray:
-    return np.clip(_whole(t, codec), codec.lo, codec.hi).astype(np.int64)
+    return np.asarray(np.clip(_whole(t, codec), codec.lo, codec.hi), np.int64)
 
 
 def _magnitudes(codec: Codec) -> np.ndarray:
     """The finite numbers of codes 0, 1, 2, ... up to the largest."""
-    positive = codec.table[: 2 ** (codec.bits - 1)].astype(np.float64)
-    return positive[np.isfinite(positive)]
+    positive: np.ndarray = codec.table[: 2 ** (codec.bits - 1)].astype(np.float64)
+    return np.extract(np.isfinite(positive), positive)
 
 
 def _encode_minifloat(t: np.ndarray, codec: Codec) -> np.ndarray:
@@ -91,7 +91,7 @@ def _encode_minifloat(t: np.ndarray, codec: Codec) -> np.ndarray:
     code = np.searchsorted(midpoints, exact, side="left")  # how many midpoints lie below: a tie stays below
     on_tie = np.isin(exact, midpoints)
     code = code + (on_tie & (code % 2 == 1))
-    return code + np.where(np.signbit(t), 2 ** (codec.bits - 1), 0)
+    return np.asarray(np.where(np.signbit(t), code + 2 ** (codec.bits - 1), code))
 
 
 def _encode_lookup(t: np.ndarray, codec: Codec) -> np.ndarray:

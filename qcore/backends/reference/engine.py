@@ -83,7 +83,7 @@ class StagedArray:
         magnitudes = self._magnitudes(missing=0)
         total = blocks.block_sums(magnitudes, extents)
         count = blocks.block_sums(np.isfinite(self._x), extents)
-        return (total / np.maximum(count, 1)).astype(np.float32).reshape(self._grid(extents))
+        return _float32(total / np.maximum(count, 1)).reshape(self._grid(extents))
 
     def percentiles(self, extents: tuple[int, ...], percent: float) -> np.ndarray:
         """The k-th smallest finite magnitude of every block; its peak where that is 0."""
