@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Final
 
@@ -12,6 +12,27 @@ from qcore.scheme.store import PACKED_U32, QuantStore
 
 GLOBAL_SCALE_NBYTES: Final = 4
 """A two-level scheme's global scale is always stored as f32."""
+
+
+def product(dims: Iterable[int]) -> int:
+    """Return the number of elements of a shape, in integers that do not overflow.
+
+    Parameters
+    ----------
+    dims : iterable of int
+        The shape.
+
+    Returns
+    -------
+    int
+        The product; 1 for a tensor without axes.
+
+    Examples
+    --------
+    >>> product((1 << 40, 1 << 40)) == 1 << 80
+    True
+    """
+    return prod(dims)
 
 
 def packed_axis(store: QuantStore, rank: int) -> int | None:

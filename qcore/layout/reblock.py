@@ -91,4 +91,4 @@ def _run_length(dims: list[int], extents: list[int]) -> int | None:
         return None
     if dims[at] % extents[at] and at > 0:
         return None
-    return extents[at] * prod(dims[at + 1:])
+    return extents[at] * prod(dims[at + 1 :])

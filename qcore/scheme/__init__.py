@@ -5,9 +5,12 @@ Importing it needs no NumPy; `Codebook`, which holds arrays, loads when first as
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from qcore.scheme.blocks import BlockScale, BlockSize
+from qcore.scheme.presets import PRESETS, Preset
+from qcore.scheme.resolve import Resolved, resolve
 from qcore.scheme.scales import ScaleDtype
 from qcore.scheme.scheme import QuantScheme
 from qcore.scheme.store import QuantMode, QuantStore
@@ -16,7 +19,20 @@ from qcore.scheme.values import QuantValue
 if TYPE_CHECKING:
     from qcore.scheme.codebook import Codebook
 
-__all__ = ["BlockScale", "BlockSize", "Codebook", "QuantMode", "QuantScheme", "QuantStore", "QuantValue", "ScaleDtype"]
+__all__ = [
+    "PRESETS",
+    "BlockScale",
+    "BlockSize",
+    "Codebook",
+    "Preset",
+    "QuantMode",
+    "QuantScheme",
+    "QuantStore",
+    "QuantValue",
+    "Resolved",
+    "ScaleDtype",
+    "resolve",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -25,4 +41,4 @@ def __getattr__(name: str) -> Any:
         from qcore.scheme.codebook import Codebook
 
         return Codebook
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return object.__getattribute__(sys.modules[__name__], name)  # Python's own AttributeError

@@ -125,6 +125,10 @@ class BlockSize:
         BlockSize([32, 1, 4])
         """
         full = self.expand(len(axes))
+        if sorted(axis % max(len(axes), 1) for axis in axes) != list(range(len(axes))):
+            raise errors.build(
+                "argument-type", argument="axes", expected="a permutation of the axes", got=str(axes)
+            )
         return BlockSize(full[axis] for axis in axes)
 
     @property
@@ -265,4 +269,8 @@ def _shown(item: object) -> int | str:
     """Return a refused extent as the error shows it: short whatever it is."""
     if isinstance(item, int) and not isinstance(item, bool) and abs(item) < 10**18:
         return item
-    return item[:20] if isinstance(item, str) else (repr(item) if isinstance(item, float | bool) else type(item).__name__)
+    return (
+        item[:20]
+        if isinstance(item, str)
+        else (repr(item) if isinstance(item, float | bool) else type(item).__name__)
+    )

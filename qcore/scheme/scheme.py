@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from qcore import errors
 from qcore.scheme.blocks import BlockScale, BlockSize
 from qcore.scheme.scales import ScaleDtype
 from qcore.scheme.store import PACKED_NATIVE, PACKED_U32, QuantMode, QuantStore
@@ -456,6 +457,5 @@ def _block_scale(given: object) -> BlockScale:
     """Read a block level given as a pair of size and dtype."""
     if isinstance(given, tuple) and len(given) == 2:
         return BlockScale(given[0], given[1])
-    from qcore.scheme.serde import describe, refuse
-
-    refuse(describe(given), "a block level is a BlockScale or a pair of block size and scale dtype")
+    expected = "a BlockScale, or a pair of block size and scale dtype"
+    raise errors.build("argument-type", argument="block", expected=expected, got=type(given).__name__)

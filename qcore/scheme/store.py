@@ -70,7 +70,8 @@ _KIND_BY_WORD: Final = {
     "packednative": PACKED_NATIVE,
     "packed_native": PACKED_NATIVE,
 }
-_MAX_DIM: Final = 255  # far beyond any rank; keeps the number printable and a kernel's integer small
+MAX_PACKING_DIM: Final = 255
+"""Far beyond the rank of any tensor; a larger number is a mistake."""
 _STORE_TEXT: Final = re.compile(r"([a-z_0-9]*[a-z_][a-z_0-9]*)(?::([0-9]+)|\(([0-9]+)\))?")
 
 
@@ -99,11 +100,13 @@ class QuantStore:
         if not isinstance(self.kind, str) or self.kind not in _BURN_NAME:
             words.unknown("store", self.kind, STORE_WORDS)
         whole = isinstance(self.dim, int) and not isinstance(self.dim, bool)
-        if not whole or not 0 <= self.dim <= _MAX_DIM or (self.kind == NATIVE and self.dim != 0):
-            limit = 0 if self.kind == NATIVE else _MAX_DIM
+        limit = 0 if self.kind == NATIVE else MAX_PACKING_DIM
+        if not whole or not 0 <= self.dim <= limit:
             shown = self.dim if whole and abs(self.dim) <= 10**9 else type(self.dim).__name__
-            reason = f"the packing dim of {_BURN_NAME[self.kind]} is an integer from 0 to {limit}, got {shown}"
-            raise errors.build("scheme-text", text=self.kind, reason=reason)
+            option = f"the packing dim of {_BURN_NAME[self.kind]}"
+            raise errors.build(
+                "option-value", option=option, expected=f"an integer from 0 to {limit}", got=shown
+            )
 
     @classmethod
     def native(cls) -> QuantStore:

@@ -54,7 +54,9 @@ def nearest(word: str, choices: Iterable[str]) -> str | None:
     import difflib  # an error path only: the import costs more than a whole parse
 
     # Long words are cut: the comparison is quadratic, and nobody misspells a name in a thousand letters.
-    found = difflib.get_close_matches(word[:40].lower(), [choice.lower() for choice in choices], n=1, cutoff=0.5)
+    found = difflib.get_close_matches(
+        word[:40].lower(), [choice.lower() for choice in choices], n=1, cutoff=0.5
+    )
     return found[0] if found else None
 
 
@@ -107,7 +109,7 @@ def unknown(kind: str, name: object, choices: Iterable[str]) -> NoReturn:
     >>> unknown("preset", "nf5", ("nf4",))
     Traceback (most recent call last):
         ...
-    qcore.errors.base.InvalidSchemeError: ...
+    qcore.errors.InvalidSchemeError: unknown preset 'nf5', expected one of: nf4
     """
     shown = name if isinstance(name, str) else type(name).__name__
     raise errors.build("unknown-name", kind=kind, name=shown[:80], choices=tuple(choices))
