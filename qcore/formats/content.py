@@ -1,0 +1,151 @@
+"""What is to be written, before a format knows of it: groups of arrays, one for each tensor, loaded one group at a time."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from qcore import errors
+from qcore.formats import convention
+from qcore.formats.dtypes import BY_NAME
+from qcore.formats.limits import Limits
+from qcore.formats.protocol import Entry, Reader, TensorInfo
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["Content", "Group", "byte_view", "digest", "gather"]
+
+_DIGEST_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One tensor to write: what it consists of, its record if it is quantized, and how to get the arrays."""
+
+    info: TensorInfo
+    entries: tuple[Entry, ...]
+    load: Callable[[], Mapping[str, np.ndarray]]
+
+    @property
+    def record(self) -> str | None:
+        """The record of a quantized tensor."""
+        info = self.info
+        if info.scheme is None:
+            return None
+        return convention.record_of(info.scheme, info.shape, info.rules, info.codebook)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Everything a writer needs: groups in their order, texts, and whether each array's digest is recorded."""
+
+    groups: tuple[Group, ...]
+    metadata: Mapping[str, str]
+    digests: bool = False
+    records: Mapping[str, str] = field(default_factory=dict)
+
+    def entries(self) -> Iterator[Entry]:
+        """Every array of every group."""
+        for group in self.groups:
+            yield from group.entries
+
+    def with_text(self, key: str, text: str) -> Content:
+        """The same content with one more text."""
+        return replace(self, metadata={**self.metadata, key: text})
+
+    def hold_names(self, path: str, *, reserved: tuple[str, ...]) -> None:
+        """Refuse what a reader would refuse: names that are taken, reserved, too long or no Unicode, and high ranks."""
+        limits = Limits()
+        seen: set[str] = set()
+        for entry in self.entries():
+            reason = None
+            if entry.name in reserved:
+                reason = "the name is reserved by the format"
+            elif entry.name in seen:
+                reason = "the name is taken by another tensor or a part of one"
+            else:
+                try:
+                    limits.hold("name", len(entry.name.encode()), path=path)
+                except UnicodeEncodeError:
+                    reason = "the name is not valid Unicode"
+            if reason:
+                raise errors.build("file-name-refused", path=path, name=ascii(entry.name), reason=reason)
+            limits.hold("rank", len(entry.shape), path=path, tensor=entry.name)
+            seen.add(entry.name)
+
+
+def gather(
+    tensors: Mapping[str, Any] | Reader, path: str, metadata: Mapping[str, str] | None, *, digests: bool
+) -> Content:
+    """Describe what is to be written; arrays of an open file stay there until their turn comes."""
+    names = sorted(tensors) if isinstance(tensors, Mapping) else sorted(tensors.names())
+    groups = []
+    for name in names:
+        if not isinstance(name, str):
+            raise errors.build("argument-type", argument="a tensor's name", expected="a text", got=type(name).__name__)
+        group = _given(name, tensors[name], path) if isinstance(tensors, Mapping) else _stored(name, tensors)
+        groups.append(group)
+    records = {group.info.name: text for group in groups if (text := group.record) is not None}
+    texts = {} if isinstance(tensors, Mapping) else dict(tensors.metadata)
+    for key, text in (metadata or {}).items():
+        if not isinstance(key, str) or not isinstance(text, str):
+            raise errors.build("argument-type", argument="metadata", expected="texts by texts", got=f"{key!r}: {text!r}")
+        texts[key] = text
+    return Content(tuple(groups), texts, digests, records)
+
+
+def _given(name: str, value: Any, path: str) -> Group:
+    import numpy as np
+
+    from qcore.tensor import QTensor
+
+    if isinstance(value, QTensor):
+        scheme, codebook = value.scheme, None if value.codebook is None else value.codebook.name
+        entries = convention.entries_of(name, scheme, value.shape)
+        parts = tuple(entry.name for entry in entries)
+        nbytes = sum(entry.nbytes for entry in entries)
+        info = TensorInfo(name, value.shape, None, scheme, nbytes, parts, value.rules, codebook)
+        return Group(info, entries, lambda: convention.arrays_of(name, value))
+    array = np.asarray(value)
+    known = array.dtype.name in BY_NAME or array.dtype == np.complex128
+    if not known or array.dtype.names is not None:
+        raise errors.build("file-cannot-hold", tensor=name, path=path, format="tensor", what=f"{array.dtype} elements")
+    entry = convention.entry(name, array.dtype.name, array.shape)
+    return Group(_plain(entry), (entry,), lambda: {name: array})
+
+
+def _stored(name: str, reader: Reader) -> Group:
+    info = reader.info(name)
+    if info.scheme is None:
+        assert info.dtype is not None
+        entry = convention.entry(name, info.dtype, info.shape)
+        return Group(_plain(entry), (entry,), lambda: {name: reader.tensor(name)})
+    entries = convention.entries_of(name, info.scheme, info.shape)
+    return Group(info, entries, lambda: convention.arrays_of(name, reader.tensor(name)))
+
+
+def _plain(entry: Entry) -> TensorInfo:
+    return TensorInfo(entry.name, entry.shape, entry.dtype, None, entry.nbytes, (entry.name,))
+
+
+def byte_view(array: np.ndarray) -> np.ndarray:
+    """Bytes of an array, little-endian and in C order, as a flat uint8 view or copy."""
+    import sys
+
+    import numpy as np
+
+    flat = np.ascontiguousarray(array).reshape(-1)
+    if flat.dtype.byteorder == ">" or (sys.byteorder == "big" and flat.dtype.byteorder == "="):
+        flat = flat.byteswap()
+    return flat.view(np.uint8)
+
+
+def digest(pieces: Iterator[bytes] | tuple[np.ndarray, ...]) -> str:
+    """Return the digest that is recorded for an array: blake2b-128 of its stored bytes, in hexadecimal."""
+    running = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+    for piece in pieces:
+        running.update(piece)
+    return running.hexdigest()

@@ -1,0 +1,86 @@
+"""What a reader accepts at most: one table, shown by ``qcore limits``.
+
+A limit bounds what a file may ask of memory and time before its data is looked at. Rows that have room above their default
+are raised with ``qcore.open(path, limits={name: value})``, up to their ceiling; the others are fixed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from qcore import errors
+
+__all__ = ["LIMITS", "Limit", "Limits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One row: the default, the ceiling it can be raised to, and what happens beyond it."""
+
+    name: str
+    value: int
+    ceiling: int
+    unit: str
+    what: str
+    breach: str = "LimitError"
+
+
+_MIB = 1 << 20
+
+_ROWS = (
+    Limit("safetensors-header", 64 * _MIB, 100_000_000, "bytes", "JSON header of a safetensors file"),
+    Limit("npy-header", 64 << 10, 64 << 10, "bytes", "header of an .npy array, versions 1 to 3"),
+    Limit("npz-members", 100_000, 1_000_000, "members", "arrays in an .npz archive"),
+    Limit("npz-expanded", 1 << 30, 1 << 40, "bytes", "compressed members of an .npz archive, unpacked, together"),
+    Limit("npz-record", 64 * _MIB, 1 << 30, "bytes", "member __qcore__ of an .npz archive"),
+    Limit("metadata-record", _MIB, _MIB, "bytes", "the JSON that describes one quantized tensor"),
+    Limit("rank", 8, 8, "dimensions", "rank of a tensor", "FormatError"),
+    Limit("elements", 2**63 - 1, 2**63 - 1, "elements", "elements, and bytes, of a tensor", "FormatError"),
+    Limit("name", 4096, 4096, "bytes", "name of a tensor in UTF-8", "FormatError"),
+)
+
+LIMITS: Mapping[str, Limit] = MappingProxyType({row.name: row for row in _ROWS})
+
+
+class Limits:
+    """The limits of one reader: the table, with what its caller raised.
+
+    Examples
+    --------
+    >>> Limits({"safetensors-header": 100_000_000})["safetensors-header"]
+    100000000
+    >>> Limits()["rank"]
+    8
+    """
+
+    def __init__(self, raised: Mapping[str, int] | None = None) -> None:
+        self._values = {row.name: row.value for row in LIMITS.values()}
+        for name, value in (raised or {}).items():
+            row = LIMITS.get(name)
+            if row is None:
+                raise errors.build("unknown-name", kind="limit", name=name, choices=tuple(LIMITS))
+            if not 0 <= value <= row.ceiling:
+                raise errors.build(
+                    "option-value", option=f"limit {name}", expected=f"0 to {row.ceiling} {row.unit}", got=value
+                )
+            self._values[name] = value
+
+    def __getitem__(self, name: str) -> int:
+        return self._values[name]
+
+    def hold(self, name: str, found: int, *, path: str, tensor: str | None = None) -> None:
+        """Refuse a found number beyond the limit of that name."""
+        row, allowed = LIMITS[name], self._values[name]
+        if found <= allowed:
+            return
+        advice = f"limit {name}" if allowed >= row.ceiling else f"limit {name}, raised to at most {row.ceiling} by limits="
+        raise errors.build(
+            "file-limit" if row.breach == "LimitError" else "file-malformed",
+            tensor=tensor,
+            path=path,
+            what=f"the {row.what}",
+            found=found,
+            limit=f"{allowed} {row.unit} ({advice})",
+            where="in its header",
+            reason=f"the {row.what} is {found} {row.unit}, allowed is {allowed} ({advice})",
+        )

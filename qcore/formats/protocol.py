@@ -1,0 +1,169 @@
+"""What every format hands over: entries as they are stored, tensors as they are meant, and the reader between them."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self
+
+from qcore import errors
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from qcore.formats.limits import Limits
+    from qcore.formats.source import Source
+    from qcore.scheme import QuantScheme
+    from qcore.tensor import QTensor
+
+__all__ = ["Entry", "Reader", "Stored", "StoredReader", "TensorInfo", "Writer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An array as a file stores it: its name there, NumPy's name of its dtype, its shape and its bytes."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TensorInfo:
+    """A tensor as it is meant, known without reading its data.
+
+    ``dtype`` names the element type of a plain tensor and is None for a quantized one, whose ``scheme`` is given instead;
+    ``nbytes`` counts what the file spends on it; ``parts`` are the names of its stored arrays.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str | None
+    scheme: QuantScheme | None
+    nbytes: int
+    parts: tuple[str, ...]
+    rules: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    codebook: str | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        count = 1
+        for dim in self.shape:
+            count *= dim
+        return count
+
+    @property
+    def bits_per_weight(self) -> float:
+        """Stored bits for each element; 0.0 when there is none."""
+        return 8 * self.nbytes / self.size if self.size else 0.0
+
+    @property
+    def kind(self) -> str:
+        """The dtype's name, or the scheme's text."""
+        return self.dtype if self.dtype is not None else str(self.scheme)
+
+
+class Stored(Protocol):
+    """What a format's module provides: checked entries in the file's order, and each one's array on demand."""
+
+    entries: Mapping[str, Entry]
+    metadata: Mapping[str, str]
+    records: Mapping[str, str]
+    digests: Mapping[str, str]
+
+    def array(self, name: str) -> np.ndarray:
+        """Read one entry."""
+
+    def raw(self, name: str) -> Iterator[bytes]:
+        """Read one entry's bytes in C order, piece by piece, as digests are taken of them."""
+
+
+class Reader(Protocol):
+    """An open file: names, what is known of each tensor, and the tensors themselves, each read when it is asked for."""
+
+    path: Path
+    format: str
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """Texts that the file carries, without those of our own convention."""
+
+    def names(self) -> tuple[str, ...]:
+        """Names of the tensors in the file's order."""
+
+    def info(self, name: str) -> TensorInfo:
+        """Say what is known of a tensor without reading it."""
+
+    def tensor(self, name: str) -> np.ndarray | QTensor:
+        """Read a tensor."""
+
+    def close(self) -> None:
+        """Give the file back."""
+
+
+class Writer(Protocol):
+    """What a format's module provides for writing: one call, into a file that is already open and will be renamed."""
+
+    def __call__(self, file: BinaryIO, path: str, content: Any) -> None:
+        """Write everything."""
+
+
+class StoredReader:
+    """The reader of every format: plain entries as they are, entries of our convention joined to quantized tensors."""
+
+    def __init__(self, path: str | os.PathLike[str], format: str, source: Source, stored: Stored, limits: Limits) -> None:
+        from qcore.formats import convention
+
+        self.path = Path(path)
+        self.format = format
+        self.source = source
+        self.stored = stored
+        self._infos = convention.infos(stored, str(self.path), limits)
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """Texts that the file carries, without those of our own convention."""
+        return MappingProxyType({k: v for k, v in self.stored.metadata.items() if not k.startswith("qcore.")})
+
+    def names(self) -> tuple[str, ...]:
+        """Names of the tensors in the file's order."""
+        return tuple(self._infos)
+
+    def info(self, name: str) -> TensorInfo:
+        """Say what is known of a tensor without reading it."""
+        if name not in self._infos:
+            close = tuple(difflib.get_close_matches(name, self._infos, n=3))
+            variant = None if close else "none-close"
+            raise errors.build("file-tensor-missing", variant=variant, path=str(self.path), name=name, choices=close)
+        return self._infos[name]
+
+    def tensor(self, name: str) -> np.ndarray | QTensor:
+        """Read a tensor: an array of its own, or a quantized tensor."""
+        from qcore.formats import convention
+
+        info = self.info(name)
+        if info.scheme is None:
+            return self.stored.array(name)
+        return convention.join(info, self.stored.array)
+
+    def close(self) -> None:
+        """Give the file back."""
+        self.source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self._infos)
+
+    def __repr__(self) -> str:
+        return f"<{self.format} file {str(self.path)!r}, {len(self)} tensors>"

@@ -1,0 +1,79 @@
+"""File formats: one row each, with the module that reads and writes it as a word until it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qcore import errors
+
+if TYPE_CHECKING:
+    from qcore.formats.protocol import Stored, Writer
+    from qcore.formats.source import Source
+
+__all__ = ["FORMATS", "FileFormat", "detect", "for_suffix"]
+
+_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """One row: how files of a format are recognised, what they hold, and where reader and writer live."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    magic: tuple[bytes, ...]
+    module: str
+    holds: str
+
+    def reader(self) -> Callable[..., Stored]:
+        """Load ``read(source, limits, dtype)`` of the row's module."""
+        reader: Callable[..., Stored] = import_module(self.module).read
+        return reader
+
+    def writer(self) -> Writer:
+        """Load ``write(file, path, content)`` of the row's module."""
+        writer: Writer = import_module(self.module).write
+        return writer
+
+
+FORMATS: tuple[FileFormat, ...] = (
+    FileFormat("safetensors", (".safetensors",), (), "qcore.formats.safetensors_file", "everything"),
+    FileFormat("npz", (".npz",), (b"PK\x03\x04", b"PK\x05\x06"), "qcore.formats.npz_file", "everything"),
+    FileFormat("npy", (".npy",), (b"\x93NUMPY",), "qcore.formats.npy_file", "one plain array"),
+)
+_PICKLE_SUFFIXES = (".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle")
+_PICKLE_MARKS = tuple(bytes([0x80, version]) for version in range(2, 6))
+
+
+def for_suffix(path: Path) -> FileFormat:
+    """Return the format that a file to be written is meant to have."""
+    suffix = path.suffix.lower()
+    for row in FORMATS:
+        if suffix in row.suffixes:
+            return row
+    choices = tuple(suffix for row in FORMATS for suffix in row.suffixes)
+    raise errors.build("unknown-name", kind="file suffix", name=suffix, choices=choices)
+
+
+def detect(source: Source) -> FileFormat:
+    """Return the format of an open file: by its first bytes, and by its suffix only where a format has no mark."""
+    head = source.read(0, min(source.size, 16))
+    suffix = source.path.suffix.lower()
+    for row in FORMATS:
+        if any(head.startswith(magic) for magic in row.magic):
+            return row
+    if suffix in _PICKLE_SUFFIXES or head.startswith(_PICKLE_MARKS):
+        raise errors.build("file-pickle-refused", path=source.name, found=suffix or "by its first bytes")
+    for row in FORMATS:
+        # a mark that is missing is the format's own error to explain, as long as the suffix names it
+        if suffix in row.suffixes or (row.name == "safetensors" and head[8:9] == b"{"):
+            return row
+    raise errors.build("file-not-recognised", path=source.name, found=_shown(head))
+
+
+def _shown(head: bytes) -> Any:
+    return repr(head[:_SHOWN]) if head else "nothing: it is empty"
