@@ -110,7 +110,8 @@ def encode_scales(scales: np.ndarray, dtype: ScaleDtype) -> np.ndarray:
         # The byte is the exponent field. (The casts of ml_dtypes send the smallest and the negative elsewhere.)
         exponents = (scales.view(np.uint32) & _MAGNITUDE) >> np.uint32(_F32_MANTISSA)
         return exponents.astype(np.uint8).view(dtype.numpy_dtype)
-    return scales.astype(dtype.numpy_dtype)
+    with np.errstate(invalid="ignore"):
+        return scales.astype(dtype.numpy_dtype)
 
 
 def decode_scales(stored: np.ndarray) -> np.ndarray:
@@ -121,7 +122,8 @@ def decode_scales(stored: np.ndarray) -> np.ndarray:
     >>> decode_scales(np.float16([0.25])).tolist()
     [0.25]
     """
-    return np.asarray(stored).astype(np.float32, copy=False)
+    with np.errstate(invalid="ignore"):  # a signalling NaN among loaded scales is no reason to warn
+        return np.asarray(stored).astype(np.float32, copy=False)
 
 
 def _in_units(bits: np.ndarray, numbers: ScaleNumbers) -> tuple[np.ndarray, np.ndarray]:

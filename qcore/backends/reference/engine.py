@@ -25,7 +25,7 @@ class Reference:
     ) -> None:  # fmt: skip
         """Dequantize in float32 and round once to the dtype of ``out``."""
         decoded = codec.decode(self.unpack(values, plan), _effective(scales, global_scale, plan), plan.codec)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             out[...] = decoded.astype(out.dtype)
 
     def pack(self, codes: np.ndarray, plan: Plan, threads: int | None = None) -> np.ndarray:
@@ -152,7 +152,7 @@ def open_engine() -> Reference:
 
 def _float32(x: np.ndarray) -> np.ndarray:
     """Ties to even; what is too large becomes infinite."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         return x.astype(np.float32)
 
 
