@@ -17,16 +17,6 @@ GLOBAL_SCALE_NBYTES: Final = 4
 def product(dims: Iterable[int]) -> int:
     """Return the number of elements of a shape, in integers that do not overflow.
 
-    Parameters
-    ----------
-    dims : iterable of int
-        The shape.
-
-    Returns
-    -------
-    int
-        The product; 1 for a tensor without axes.
-
     Examples
     --------
     >>> product((1 << 40, 1 << 40)) == 1 << 80
@@ -37,18 +27,6 @@ def product(dims: Iterable[int]) -> int:
 
 def packed_axis(store: QuantStore, rank: int) -> int | None:
     """Return the axis that a store packs, or None when it packs none.
-
-    Parameters
-    ----------
-    store : QuantStore
-        The store.
-    rank : int
-        Rank of the tensor; 0 counts as 1.
-
-    Returns
-    -------
-    int or None
-        The axis, counted from the outermost.
 
     Raises
     ------
@@ -71,18 +49,6 @@ def packed_axis(store: QuantStore, rank: int) -> int | None:
 def storage_shape(scheme: QuantScheme, shape: Sequence[int]) -> tuple[int, ...]:
     """Return the shape of the stored elements: the packed axis divided, each line rounded up.
 
-    Parameters
-    ----------
-    scheme : QuantScheme
-        The scheme.
-    shape : sequence of int
-        Logical shape of the tensor.
-
-    Returns
-    -------
-    tuple of int
-        Shape in stored elements; ``(1,)`` for a tensor without axes.
-
     Raises
     ------
     ShapeError
@@ -103,16 +69,6 @@ def storage_shape(scheme: QuantScheme, shape: Sequence[int]) -> tuple[int, ...]:
 def values_dtype_name(scheme: QuantScheme) -> str:
     """Return the NumPy name of the stored elements' type.
 
-    Parameters
-    ----------
-    scheme : QuantScheme
-        The scheme.
-
-    Returns
-    -------
-    str
-        ``"uint32"`` for words, ``"int8"`` for native integers, ``"uint8"`` for every code or index byte.
-
     Examples
     --------
     >>> [values_dtype_name(QuantScheme.parse(t)) for t in ("q4s/u32", "q4s/native", "e4m3/native", "q8f/native/lookup")]
@@ -127,16 +83,6 @@ def values_dtype_name(scheme: QuantScheme) -> str:
 def codes_dtype_name(scheme: QuantScheme) -> str:
     """Return the NumPy name of the unpacked codes' type.
 
-    Parameters
-    ----------
-    scheme : QuantScheme
-        The scheme.
-
-    Returns
-    -------
-    str
-        ``"int8"`` for integers, ``"uint8"`` for minifloat codes and table indices.
-
     Examples
     --------
     >>> codes_dtype_name(QuantScheme.parse("q4s/u32")), codes_dtype_name(QuantScheme.parse("q4s/u32/lookup"))
@@ -147,18 +93,6 @@ def codes_dtype_name(scheme: QuantScheme) -> str:
 
 def values_nbytes(scheme: QuantScheme, shape: Sequence[int]) -> int:
     """Return the bytes of the values region.
-
-    Parameters
-    ----------
-    scheme : QuantScheme
-        The scheme.
-    shape : sequence of int
-        Logical shape of the tensor.
-
-    Returns
-    -------
-    int
-        Bytes, padding of the lines included.
 
     Raises
     ------
@@ -177,18 +111,6 @@ def values_nbytes(scheme: QuantScheme, shape: Sequence[int]) -> int:
 def grid_shape(scheme: QuantScheme, shape: Sequence[int]) -> tuple[int, ...]:
     """Return the shape of the stored scales.
 
-    Parameters
-    ----------
-    scheme : QuantScheme
-        The scheme.
-    shape : sequence of int
-        Logical shape of the tensor.
-
-    Returns
-    -------
-    tuple of int
-        ``(1,)`` per tensor, else one scale for each block.
-
     Raises
     ------
     ShapeError
@@ -204,18 +126,6 @@ def grid_shape(scheme: QuantScheme, shape: Sequence[int]) -> tuple[int, ...]:
 
 def scales_nbytes(scheme: QuantScheme, shape: Sequence[int]) -> int:
     """Return the bytes of the scales region, without the global scale.
-
-    Parameters
-    ----------
-    scheme : QuantScheme
-        The scheme.
-    shape : sequence of int
-        Logical shape of the tensor.
-
-    Returns
-    -------
-    int
-        Bytes.
 
     Raises
     ------
@@ -233,16 +143,6 @@ def scales_nbytes(scheme: QuantScheme, shape: Sequence[int]) -> int:
 def global_nbytes(scheme: QuantScheme) -> int:
     """Return the bytes of the global scale: 4 under two levels, else 0.
 
-    Parameters
-    ----------
-    scheme : QuantScheme
-        The scheme.
-
-    Returns
-    -------
-    int
-        Bytes.
-
     Examples
     --------
     >>> global_nbytes(QuantScheme.nvfp4()), global_nbytes(QuantScheme())
@@ -253,18 +153,6 @@ def global_nbytes(scheme: QuantScheme) -> int:
 
 def quantized_data_len(scheme: QuantScheme, shape: Sequence[int]) -> int:
     """Return the bytes of a whole quantized tensor: values, scales, global scale, nothing between.
-
-    Parameters
-    ----------
-    scheme : QuantScheme
-        The scheme.
-    shape : sequence of int
-        Logical shape of the tensor.
-
-    Returns
-    -------
-    int
-        Bytes.
 
     Raises
     ------
@@ -284,18 +172,6 @@ def unpadded_q8_len(scheme: QuantScheme, shape: Sequence[int]) -> int | None:
 
     They write one byte for each value, in C order, whatever the store says; where lines are not whole words
     that is shorter than `quantized_data_len`.
-
-    Parameters
-    ----------
-    scheme : QuantScheme
-        The scheme.
-    shape : sequence of int
-        Logical shape of the tensor.
-
-    Returns
-    -------
-    int or None
-        The shorter length, where it exists and differs.
 
     Raises
     ------

@@ -202,6 +202,22 @@ class BlockScale:
         object.__setattr__(self, "size", BlockSize(self.size))
         object.__setattr__(self, "dtype", ScaleDtype(self.dtype))
 
+    @classmethod
+    def of(cls, given: object) -> BlockScale:
+        """Return a block level as it is, or one made of a pair of size and dtype.
+
+        Examples
+        --------
+        >>> BlockScale.of(("2x16", "f16")).text
+        'b2x16:f16'
+        """
+        if isinstance(given, cls):
+            return given
+        if isinstance(given, tuple) and len(given) == 2:
+            return cls(*given)
+        expected = "a BlockScale, or a pair of block size and scale dtype"
+        raise errors.build("argument-type", argument="block", expected=expected, got=type(given).__name__)
+
     @property
     def text(self) -> str:
         """The canonical text, as in a scheme's."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final, Self
 
 import numpy as np
@@ -245,7 +244,8 @@ class Codebook:
 
 def _checked(table: ArrayLike) -> NDArray[np.float32]:
     """Return the table as a fresh one-dimensional f32 array, or refuse it."""
-    entries = numbers(table, "a table")
+    with np.errstate(over="ignore"):  # an f64 beyond f32's range becomes infinite and is refused below
+        entries = np.array(numbers(table, "a table"), np.float32, order="C")
     length = " x ".join(map(str, entries.shape)) or "a single number"
     if entries.ndim != 1 or len(entries) not in BITS_BY_LENGTH:
         raise errors.build(
@@ -259,8 +259,8 @@ def _checked(table: ArrayLike) -> NDArray[np.float32]:
     return entries
 
 
-def numbers(given: ArrayLike | Sequence[Any], what: str) -> NDArray[np.float32]:
-    """Return real numbers as a fresh C-contiguous f32 array, or refuse them.
+def numbers(given: ArrayLike, what: str) -> NDArray[Any]:
+    """Return real numbers as an array of their own type, not copied where that can be, or refuse them.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def numbers(given: ArrayLike | Sequence[Any], what: str) -> NDArray[np.float32]:
     Returns
     -------
     ndarray
-        The numbers, rounded to f32; those beyond its range are infinite.
+        The numbers.
 
     Raises
     ------
@@ -290,5 +290,4 @@ def numbers(given: ArrayLike | Sequence[Any], what: str) -> NDArray[np.float32]:
         raise errors.build("bad-codebook", reason=f"{what} is an array of numbers") from None
     if array.dtype.kind not in "fiu" and array.dtype.name != "bfloat16":
         raise errors.build("bad-codebook", reason=f"{what} holds real numbers, got {array.dtype.name}")
-    with np.errstate(over="ignore"):
-        return np.array(array, np.float32, order="C")
+    return array

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -61,17 +61,18 @@ def fit_table(
     [0.25, 0.5, 1.0, 1.0]
     """
     size = _table_size(bits, scheme)
-    tensor = np.atleast_1d(_finite(x, "x"))
-    weight = None if weights is None else np.atleast_1d(_finite(weights, "weights"))
+    tensor = np.atleast_1d(numbers(x, "x"))
+    weight = None if weights is None else np.atleast_1d(numbers(weights, "weights"))
     if weight is not None and weight.shape != tensor.shape:
-        _refuse(f"weights of shape {list(weight.shape)} do not belong to x of shape {list(tensor.shape)}")
-    if weight is not None and np.any(weight < 0):
-        _refuse("a weight is negative")
+        raise _refusal(
+            f"weights of shape {list(weight.shape)} do not belong to x of shape {list(tensor.shape)}"
+        )
     block = resolve(scheme).scheme.block_size if scheme is not None else None
     extents = block.expand(tensor.ndim) if block is not None else None
-    points, mass = _gathered(tensor, weight, extents)
-    if not len(points) or not points.any():
-        _refuse("x holds no value but zero" + ("" if weight is None else " that has a weight"))
+    peak = _checked_peak(tensor, weight)
+    points, mass = _gathered(tensor, weight, extents, peak)
+    if not points.any():
+        raise _refusal("x holds no value but zero" + ("" if weight is None else " that has a weight"))
     centres = points if len(points) <= size else _clustered(points, mass, size)
     table = centres / np.max(np.abs(centres))
     return np.concatenate([table, np.full(size - len(table), table[-1])])
@@ -88,23 +89,38 @@ def _table_size(bits: int, scheme: QuantScheme | str | None) -> int:
     return size
 
 
-def _finite(given: ArrayLike, what: str) -> NDArray[np.float32]:
-    array = numbers(given, what)
-    bad = array.size - int(np.count_nonzero(np.isfinite(array)))
+def _checked_peak(x: NDArray[Any], weight: NDArray[Any] | None) -> float:
+    """Return the largest magnitude of a tensor; refuse what is not finite, and negative weights."""
+    peak, bad = 0.0, 0
+    for window in _windows(x.shape, (1,) * x.ndim):
+        values = _single(x[window])
+        bad += values.size - int(np.count_nonzero(np.isfinite(values)))
+        peak = max(peak, float(np.max(np.abs(values))))
+        if weight is not None and not _are_weights(_single(weight[window])):
+            raise _refusal("a weight is negative or not finite")
     if bad:
-        _refuse(f"{what} holds {bad} values that are not finite")
-    return array
+        raise _refusal(f"x holds {bad} values that are not finite")
+    return peak
+
+
+def _are_weights(part: NDArray[np.float32]) -> bool:
+    return bool(np.all((part >= 0) & (part < np.inf)))
+
+
+def _single(part: NDArray[Any]) -> NDArray[np.float32]:
+    """Return a part of a tensor in f32, as quantizing would read it."""
+    with np.errstate(over="ignore"):
+        return part.astype(np.float32)
 
 
 def _gathered(
-    x: NDArray[np.float32], weight: NDArray[np.float32] | None, extents: tuple[int, ...] | None
+    x: NDArray[Any], weight: NDArray[Any] | None, extents: tuple[int, ...] | None, peak: float
 ) -> Points:
     """Return the distinct points in rising order, and the weight of each."""
-    whole_peak = None if extents is not None else _peak(x)
     alone: list[Points] = []  # a small tensor's points, one by one
     total, moment = np.zeros(_POINTS), np.zeros(_POINTS)  # a large one's, by bin
     for window in _windows(x.shape, extents or (1,) * x.ndim):
-        values = _divided(x[window], extents, whole_peak).reshape(-1)
+        values = _divided(_single(x[window]), extents, peak).reshape(-1)
         mass = np.ones(values.size) if weight is None else weight[window].astype(np.float64).reshape(-1)
         kept = ~np.isnan(values) & (mass > 0)  # a block of zeros has no peak to divide by
         values, mass = values[kept], mass[kept]
@@ -116,31 +132,24 @@ def _gathered(
             moment += np.bincount(bins, mass * values, _POINTS)
     if alone:
         points, where = np.unique(np.concatenate([values for values, _ in alone]), return_inverse=True)
-        return points, np.bincount(where, np.concatenate([mass for _, mass in alone]), len(points))
+        masses = np.concatenate([mass for _, mass in alone])
+        return points, np.bincount(where, masses, len(points)).astype(np.float64)
     filled = total > 0
     return moment[filled] / total[filled], total[filled]
 
 
-def _peak(x: NDArray[np.float32]) -> np.float64:
-    """Return the largest magnitude of a whole tensor."""
-    return np.float64(max(abs(float(x.max())), abs(float(x.min())))) if x.size else np.float64(0)
-
-
 def _divided(
-    x: NDArray[np.float32], extents: tuple[int, ...] | None, whole_peak: np.float64 | None
+    x: NDArray[np.float32], extents: tuple[int, ...] | None, whole_peak: float
 ) -> NDArray[np.float64]:
     """Return elements divided by the peak of their block; NaN where it is zero."""
-    peaks: NDArray[np.float64] | np.float64
-    if extents is None or whole_peak is not None:
-        peaks = np.float64(0) if whole_peak is None else whole_peak
-    else:
+    peaks = np.full(x.shape, whole_peak)
+    if extents is not None:
         peaks = np.abs(x).astype(np.float64)
         for axis, extent in enumerate(extents):
             starts = np.arange(0, x.shape[axis], extent)
             peaks = np.repeat(np.maximum.reduceat(peaks, starts, axis), extent, axis)
             peaks = peaks[(slice(None),) * axis + (slice(0, x.shape[axis]),)]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(peaks > 0, x / peaks, np.nan)
+    return np.divide(x, peaks, out=np.full(x.shape, np.nan), where=peaks > 0)
 
 
 def _windows(shape: tuple[int, ...], extents: tuple[int, ...]) -> Iterator[Slices]:
@@ -179,10 +188,10 @@ def _quantiles(mass: NDArray[np.float64], size: int) -> NDArray[np.intp]:
     """Return the points at evenly spaced quantiles, moved apart where one heavy point holds several."""
     running = np.cumsum(mass)
     at = np.searchsorted(running, (np.arange(size) + 0.5) / size * running[-1])
-    ranks = np.arange(size)
-    at = np.maximum.accumulate(np.minimum(at, len(mass) - 1) - ranks) + ranks
-    return np.minimum(at, len(mass) - size + ranks)
+    ranks = np.arange(size, dtype=np.intp)
+    apart = np.maximum.accumulate(np.minimum(at, len(mass) - 1) - ranks) + ranks
+    return np.minimum(apart, len(mass) - size + ranks, dtype=np.intp)
 
 
-def _refuse(reason: str) -> None:
-    raise errors.build("bad-codebook", reason=reason)
+def _refusal(reason: str) -> errors.QuantError:
+    return errors.build("bad-codebook", reason=reason)

@@ -65,7 +65,7 @@ def resolve(given: QuantScheme | Preset | Resolved | str) -> Resolved:
         return Resolved(given.scheme, given, given.codebook)
     if isinstance(given, Resolved):
         return given
-    expected = "a QuantScheme, its text or the name of a preset"
+    expected = "a QuantScheme, its text or the name of a preset"  # type: ignore[unreachable]  # callers without types
     raise errors.build("argument-type", argument="scheme", expected=expected, got=type(given).__name__)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from qcore.scheme import words
 
@@ -11,11 +11,27 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+class ScaleRow(NamedTuple):
+    """What a scale type is, as numbers; ``emin`` is the exponent of its smallest normal value."""
+
+    nbytes: int
+    mbits: int
+    emin: int
+    max_representable: float
+    dtype_name: str
+
+
+_ROWS: Final = {
+    "F32": ScaleRow(4, 23, -126, 3.4028234663852886e38, "float32"),
+    "F16": ScaleRow(2, 10, -14, 65504.0, "float16"),
+    "BF16": ScaleRow(2, 7, -126, 3.3895313892515355e38, "bfloat16"),
+    "UE8M0": ScaleRow(1, 0, -127, 2.0**127, "float8_e8m0fnu"),
+    "UE4M3": ScaleRow(1, 3, -6, 448.0, "float8_e4m3fn"),
+}
+
+
 class ScaleDtype(Enum):
     """Type of a stored scale, in Burn's declaration order.
-
-    A row is: name, stored bytes, mantissa bits, exponent of the smallest normal, largest finite value and the
-    name of the NumPy dtype that holds it.
 
     Examples
     --------
@@ -25,32 +41,46 @@ class ScaleDtype(Enum):
     0.001953125
     """
 
-    F32 = ("F32", 4, 23, -126, 3.4028234663852886e38, "float32")
-    F16 = ("F16", 2, 10, -14, 65504.0, "float16")
-    BF16 = ("BF16", 2, 7, -126, 3.3895313892515355e38, "bfloat16")
-    UE8M0 = ("UE8M0", 1, 0, -127, 1.7014118346046923e38, "float8_e8m0fnu")
-    UE4M3 = ("UE4M3", 1, 3, -6, 448.0, "float8_e4m3fn")
-
-    nbytes: int
-    mbits: int
-    emin: int
-    max_representable: float
-    dtype_name: str
-
-    def __new__(
-        cls, text: str, nbytes: int, mbits: int, emin: int, max_representable: float, dtype_name: str
-    ) -> ScaleDtype:
-        """Make the member of one row."""
-        member = object.__new__(cls)
-        member._value_ = text
-        member.nbytes, member.mbits, member.emin = nbytes, mbits, emin
-        member.max_representable, member.dtype_name = max_representable, dtype_name
-        return member
+    F32 = "F32"
+    F16 = "F16"
+    BF16 = "BF16"
+    UE8M0 = "UE8M0"
+    UE4M3 = "UE4M3"
 
     @classmethod
     def _missing_(cls, value: object) -> ScaleDtype:
         found = words.look_up(_BY_WORD, value)
         return found if found is not None else words.unknown("scale dtype", value, SCALE_WORDS)
+
+    @property
+    def row(self) -> ScaleRow:
+        """The numbers of this type."""
+        return _ROWS[self._value_]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of a stored scale."""
+        return self.row.nbytes
+
+    @property
+    def mbits(self) -> int:
+        """Mantissa bits."""
+        return self.row.mbits
+
+    @property
+    def emin(self) -> int:
+        """Exponent of the smallest normal value."""
+        return self.row.emin
+
+    @property
+    def max_representable(self) -> float:
+        """Largest finite value."""
+        return self.row.max_representable
+
+    @property
+    def dtype_name(self) -> str:
+        """Name of the NumPy dtype that holds stored scales (some are ml_dtypes')."""
+        return self.row.dtype_name
 
     @property
     def smallest(self) -> float:
@@ -60,13 +90,10 @@ class ScaleDtype(Enum):
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
         """NumPy dtype of stored scales (imports NumPy on first use)."""
+        import ml_dtypes
         import numpy as np
 
-        if self.dtype_name.startswith("float") and "_" not in self.dtype_name:
-            return np.dtype(self.dtype_name)
-        import ml_dtypes
-
-        return np.dtype(getattr(ml_dtypes, self.dtype_name))
+        return np.dtype(getattr(ml_dtypes, self.dtype_name, self.dtype_name))
 
     @property
     def text(self) -> str:

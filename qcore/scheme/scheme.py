@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from qcore import errors
 from qcore.scheme.blocks import BlockScale, BlockSize
 from qcore.scheme.scales import ScaleDtype
 from qcore.scheme.store import PACKED_NATIVE, PACKED_U32, QuantMode, QuantStore
@@ -16,6 +15,7 @@ from qcore.scheme.values import QuantValue
 # they import this module; its own methods of those names import them when called.
 
 _WORD_BITS: Final = 32
+_WORDS: Final = QuantStore.packed_u32()
 _TWO_LEVEL_CEILING: Final = 65504.0
 """A block scale dtype that reaches further leaves nothing for a per-tensor scale to absorb."""
 
@@ -49,7 +49,7 @@ class QuantScheme:
     """
 
     value: QuantValue = QuantValue.Q8F
-    store: QuantStore = QuantStore(PACKED_U32)
+    store: QuantStore = _WORDS
     mode: QuantMode = QuantMode.SYMMETRIC
     tensor: ScaleDtype | None = None
     block: BlockScale | None = None
@@ -62,23 +62,13 @@ class QuantScheme:
         put(self, "mode", QuantMode(self.mode))
         if self.tensor is not None:
             put(self, "tensor", ScaleDtype(self.tensor))
-        if self.block is not None and not isinstance(self.block, BlockScale):
-            put(self, "block", _block_scale(self.block))
+        if self.block is not None:
+            put(self, "block", BlockScale.of(self.block))
 
     # -- builders: any order gives an equal scheme
 
     def with_value(self, value: QuantValue | str) -> QuantScheme:
         """Return the scheme with another element type.
-
-        Parameters
-        ----------
-        value : QuantValue or str
-            The type, or its name.
-
-        Returns
-        -------
-        QuantScheme
-            The new scheme.
 
         Examples
         --------
@@ -88,57 +78,15 @@ class QuantScheme:
         return replace(self, value=QuantValue(value))
 
     def with_store(self, store: QuantStore | str) -> QuantScheme:
-        """Return the scheme with another store.
-
-        Parameters
-        ----------
-        store : QuantStore or str
-            The store, or its text.
-
-        Returns
-        -------
-        QuantScheme
-            The new scheme.
-
-        Examples
-        --------
-        >>> str(QuantScheme().with_store("native"))
-        'q8f/native'
-        """
+        """Return the scheme with another store."""
         return replace(self, store=QuantStore.parse(store))
 
     def with_mode(self, mode: QuantMode | str) -> QuantScheme:
-        """Return the scheme with another mode.
-
-        Parameters
-        ----------
-        mode : QuantMode or str
-            The mode, or its name.
-
-        Returns
-        -------
-        QuantScheme
-            The new scheme.
-
-        Examples
-        --------
-        >>> str(QuantScheme().with_mode("lookup"))
-        'q8f/u32/lookup'
-        """
+        """Return the scheme with another mode."""
         return replace(self, mode=QuantMode(mode))
 
     def per_tensor(self, dtype: ScaleDtype | str) -> QuantScheme:
         """Return the scheme with a per-tensor scale; over blocks it becomes the global one.
-
-        Parameters
-        ----------
-        dtype : ScaleDtype or str
-            Type of the scale, or its name.
-
-        Returns
-        -------
-        QuantScheme
-            The new scheme.
 
         Examples
         --------
@@ -150,23 +98,6 @@ class QuantScheme:
     def per_block(self, size: Iterable[int] | int | str, dtype: ScaleDtype | str) -> QuantScheme:
         """Return the scheme with one scale per block.
 
-        Parameters
-        ----------
-        size : iterable of int, int, str or BlockSize
-            Extents of a block, aligned with the trailing axes.
-        dtype : ScaleDtype or str
-            Type of the scales, or its name.
-
-        Returns
-        -------
-        QuantScheme
-            The new scheme.
-
-        Raises
-        ------
-        InvalidSchemeError
-            ``block-extent`` or ``block-cap``.
-
         Examples
         --------
         >>> str(QuantScheme().per_block([2, 16], "f16"))
@@ -177,11 +108,6 @@ class QuantScheme:
     @classmethod
     def nvfp4(cls) -> QuantScheme:
         """Return Burn's NVFP4 scheme: E2M1 pairs, blocks of 16 with UE4M3 scales, one F32 scale over all.
-
-        Returns
-        -------
-        QuantScheme
-            The scheme.
 
         Examples
         --------
@@ -268,21 +194,6 @@ class QuantScheme:
     def params_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         """Return the shape of the stored scales of a tensor.
 
-        Parameters
-        ----------
-        shape : sequence of int
-            Shape of the tensor.
-
-        Returns
-        -------
-        tuple of int
-            ``(1,)`` per tensor, else the grid of blocks.
-
-        Raises
-        ------
-        ShapeError
-            ``block-rank``, when a block has more axes than the tensor.
-
         Examples
         --------
         >>> QuantScheme().params_shape((3, 5)), QuantScheme().per_block(4, "f16").params_shape((3, 5))
@@ -292,16 +203,6 @@ class QuantScheme:
 
     def same_as(self, other: QuantScheme | str) -> bool:
         """Tell whether two schemes mean the same, however they are spelled.
-
-        Parameters
-        ----------
-        other : QuantScheme or str
-            The other scheme, or its text.
-
-        Returns
-        -------
-        bool
-            True when every tensor would come out the same.
 
         Examples
         --------
@@ -315,11 +216,6 @@ class QuantScheme:
 
     def debug(self) -> str:
         """Return the text that Burn prints for the scheme.
-
-        Returns
-        -------
-        str
-            Burn's Debug text.
 
         Examples
         --------
@@ -337,22 +233,6 @@ class QuantScheme:
     def parse(cls, text: str) -> QuantScheme:
         """Read a scheme's text or the name of a preset.
 
-        Parameters
-        ----------
-        text : str
-            ``VALUE[/STORE][/lookup[:TABLE]][/bEXTENTS:DTYPE][/t:DTYPE]``, or a preset's name. What is not part
-            of a scheme (the table's name, a preset's calibration) is dropped.
-
-        Returns
-        -------
-        QuantScheme
-            The scheme.
-
-        Raises
-        ------
-        InvalidSchemeError
-            ``scheme-text``, with the reason and the nearest word.
-
         Examples
         --------
         >>> QuantScheme.parse("nvfp4") == QuantScheme.nvfp4()
@@ -364,11 +244,6 @@ class QuantScheme:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scheme in Burn's serialised shape.
-
-        Returns
-        -------
-        dict
-            Plain dictionaries, lists, strings and integers.
 
         Examples
         --------
@@ -383,21 +258,6 @@ class QuantScheme:
     def from_dict(cls, shape: Mapping[str, Any]) -> QuantScheme:
         """Read Burn's serialised shape, or one of the older ones (``level`` and ``param``).
 
-        Parameters
-        ----------
-        shape : mapping
-            What a record or a file holds.
-
-        Returns
-        -------
-        QuantScheme
-            The scheme.
-
-        Raises
-        ------
-        InvalidSchemeError
-            When the content is unknown, incomplete or contradicts itself.
-
         Examples
         --------
         >>> QuantScheme.from_dict(QuantScheme.nvfp4().to_dict()) == QuantScheme.nvfp4()
@@ -409,21 +269,6 @@ class QuantScheme:
 
     def to_rust(self, burn: str = "head") -> str:
         """Return code that builds the scheme in a Burn program.
-
-        Parameters
-        ----------
-        burn : str
-            The Burn version: ``head``, ``0.22``, ``0.21``, ``0.20`` or ``0.19``.
-
-        Returns
-        -------
-        str
-            Rust to paste.
-
-        Raises
-        ------
-        UnsupportedSchemeError
-            ``unsupported-scheme``, when that version cannot express the scheme.
 
         Examples
         --------
@@ -451,11 +296,3 @@ class QuantScheme:
     def __repr__(self) -> str:
         """Return text that evaluates to the scheme."""
         return f"QuantScheme.parse({str(self)!r})"
-
-
-def _block_scale(given: object) -> BlockScale:
-    """Read a block level given as a pair of size and dtype."""
-    if isinstance(given, tuple) and len(given) == 2:
-        return BlockScale(given[0], given[1])
-    expected = "a BlockScale, or a pair of block size and scale dtype"
-    raise errors.build("argument-type", argument="block", expected=expected, got=type(given).__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, TypeVar
 
 from qcore import errors
 from qcore.scheme import words
@@ -51,7 +51,7 @@ def to_dict(scheme: QuantScheme) -> dict[str, Any]:
     }
 
 
-def from_dict(shape: Mapping[str, Any]) -> QuantScheme:
+def from_dict(shape: Mapping[Any, Any]) -> QuantScheme:
     """Read the serialised shape of a scheme, of this Burn or an older one.
 
     A key that the shape does not have is refused, not skipped: skipped keys are how Burn itself reads an older
@@ -78,18 +78,18 @@ def from_dict(shape: Mapping[str, Any]) -> QuantScheme:
     QuantScheme.parse('q4s/u32/t:f16')
     """
     if not isinstance(shape, Mapping):
-        _refuse(shape, "a serialised scheme is a map")
+        raise _refusal(shape, "a serialised scheme is a map")
     older = any(key in shape for key in _ONLY_OLDER)
     if older and any(key in shape for key in _ONLY_NOW):
-        _refuse(shape, "it has fields of this Burn (tensor, block) and of an older one (param, level)")
+        raise _refusal(shape, "it has fields of this Burn (tensor, block) and of an older one (param, level)")
     known = _OLDER if older else _NOW
     for key in shape:
         if key not in known:
             close = words.did_you_mean(key, known) if isinstance(key, str) else ""
-            _refuse(shape, f"unknown field {_described(key)}{close}")
+            raise _refusal(shape, f"unknown field {_described(key)}{close}")
     for key in known:
         if key not in shape and (older or key not in _ONLY_NOW):
-            _refuse(shape, f"the field {key!r} is missing")
+            raise _refusal(shape, f"the field {key!r} is missing")
     value = _variant(shape, QuantValue, "value", shape["value"])
     mode = _variant(shape, QuantMode, "mode", shape["mode"])
     store = _store(shape, shape["store"], older)
@@ -97,7 +97,7 @@ def from_dict(shape: Mapping[str, Any]) -> QuantScheme:
     return QuantScheme(value, store, mode, tensor, block)
 
 
-def _levels(shape: Mapping[str, Any]) -> tuple[ScaleDtype | None, BlockScale | None]:
+def _levels(shape: Mapping[Any, Any]) -> tuple[ScaleDtype | None, BlockScale | None]:
     """Read ``tensor`` and ``block``."""
     tensor, block = shape.get("tensor"), shape.get("block")
     dtype = None if tensor is None else _variant(shape, ScaleDtype, "tensor", tensor)
@@ -107,7 +107,7 @@ def _levels(shape: Mapping[str, Any]) -> tuple[ScaleDtype | None, BlockScale | N
     return dtype, BlockScale(_size(shape, size), _variant(shape, ScaleDtype, "the block's dtype", of_block))
 
 
-def _older_levels(shape: Mapping[str, Any]) -> tuple[ScaleDtype | None, BlockScale | None]:
+def _older_levels(shape: Mapping[Any, Any]) -> tuple[ScaleDtype | None, BlockScale | None]:
     """Read ``level`` and ``param``: one level has the param, of two the inner one."""
     level, param = shape["level"], _variant(shape, ScaleDtype, "param", shape["param"])
     if isinstance(level, str) and level == "Tensor":
@@ -121,10 +121,12 @@ def _older_levels(shape: Mapping[str, Any]) -> tuple[ScaleDtype | None, BlockSca
             return _variant(shape, ScaleDtype, "the level's global", outer), BlockScale(
                 _size(shape, size), param
             )
-    _refuse(shape, f"a level is 'Tensor', or a map with Block or BlockTensor alone, got {_described(level)}")
+    raise _refusal(
+        shape, f"a level is 'Tensor', or a map with Block or BlockTensor alone, got {_described(level)}"
+    )
 
 
-def _store(shape: Mapping[str, Any], store: object, older: bool) -> QuantStore:
+def _store(shape: Mapping[Any, Any], store: object, older: bool) -> QuantStore:
     """Read a store: a word, or a map of one variant to its dimension."""
     if isinstance(store, str):
         if store == "Native":
@@ -136,24 +138,26 @@ def _store(shape: Mapping[str, Any], store: object, older: bool) -> QuantStore:
         if isinstance(name, str) and name in _PACKED:
             if type(dim) is int and 0 <= dim <= MAX_PACKING_DIM:
                 return _PACKED[name](dim)
-            _refuse(
+            raise _refusal(
                 shape, f"{name} packs along a dimension from 0 to {MAX_PACKING_DIM}, got {_described(dim)}"
             )
-    _refuse(
+    raise _refusal(
         shape, f"a store is 'Native', or a map with PackedU32 or PackedNative alone, got {_described(store)}"
     )
 
 
-def _size(shape: Mapping[str, Any], size: object) -> BlockSize:
+def _size(shape: Mapping[Any, Any], size: object) -> BlockSize:
     """Read a block's extents: five bytes of storage, of which the first ``len`` count."""
     storage, count = _fields(shape, "a block size", size, ("storage", "len"))
     if not isinstance(storage, list | tuple) or len(storage) != MAX_DIMS:
-        _refuse(shape, f"a block size is stored in a list of {MAX_DIMS} extents, got {_described(storage)}")
+        raise _refusal(
+            shape, f"a block size is stored in a list of {MAX_DIMS} extents, got {_described(storage)}"
+        )
     for extent in storage:
         if type(extent) is not int or not 0 <= extent <= _LARGEST_BYTE:
-            _refuse(shape, f"a stored extent is a number of one byte, got {_described(extent)}")
+            raise _refusal(shape, f"a stored extent is a number of one byte, got {_described(extent)}")
     if type(count) is not int or count < 0:
-        _refuse(shape, f"the len of a block size is a number, got {_described(count)}")
+        raise _refusal(shape, f"the len of a block size is a number, got {_described(count)}")
     if count > MAX_DIMS:
         raise errors.build("block-cap", got=min(count, _LARGEST_BYTE))
     return BlockSize(storage[:count])
@@ -166,29 +170,31 @@ def _block_to_dict(block: BlockScale) -> dict[str, Any]:
 
 
 def _fields(
-    shape: Mapping[str, Any], what: str, given: object, names: tuple[str, str]
+    shape: Mapping[Any, Any], what: str, given: object, names: tuple[str, str]
 ) -> tuple[object, object]:
     """Take a map of exactly two fields apart."""
     if not isinstance(given, Mapping) or len(given) != len(names) or any(name not in given for name in names):
-        _refuse(shape, f"{what} is a map with the fields {names[0]} and {names[1]}, got {_described(given)}")
+        raise _refusal(
+            shape, f"{what} is a map with the fields {names[0]} and {names[1]}, got {_described(given)}"
+        )
     return given[names[0]], given[names[1]]
 
 
-def _variant(shape: Mapping[str, Any], enum: type[T], what: str, given: object) -> T:
+def _variant(shape: Mapping[Any, Any], enum: type[T], what: str, given: object) -> T:
     """Read a variant by the one name it has here; the aliases of texts do not count."""
     for member in enum:
         if isinstance(given, str) and given == member.value:
             return member
     names = [str(member.value) for member in enum]
     close = words.did_you_mean(given, names) if isinstance(given, str) else ""
-    _refuse(
+    raise _refusal(
         shape,
         f"{what} is one of {', '.join(names)}, got {_described(given)}{close if 'mean' in close else ''}",
     )
 
 
-def _refuse(shape: object, reason: str) -> NoReturn:
-    raise errors.build("scheme-text", text=_described(shape, fields=True), reason=reason)
+def _refusal(shape: object, reason: str) -> errors.QuantError:
+    return errors.build("scheme-text", text=_described(shape, fields=True), reason=reason)
 
 
 def _described(given: object, *, fields: bool = False) -> str:

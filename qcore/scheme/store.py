@@ -97,16 +97,7 @@ class QuantStore:
 
     def __post_init__(self) -> None:
         """Accept only what Burn has a variant for."""
-        if not isinstance(self.kind, str) or self.kind not in _BURN_NAME:
-            words.unknown("store", self.kind, STORE_WORDS)
-        whole = isinstance(self.dim, int) and not isinstance(self.dim, bool)
-        limit = 0 if self.kind == NATIVE else MAX_PACKING_DIM
-        if not whole or not 0 <= self.dim <= limit:
-            shown = self.dim if whole and abs(self.dim) <= 10**9 else type(self.dim).__name__
-            option = f"the packing dim of {_BURN_NAME[self.kind]}"
-            raise errors.build(
-                "option-value", option=option, expected=f"an integer from 0 to {limit}", got=shown
-            )
+        _check(self.kind, self.dim)
 
     @classmethod
     def native(cls) -> QuantStore:
@@ -192,7 +183,7 @@ class QuantStore:
         """
         if isinstance(text, QuantStore):
             return text
-        found = _STORE_TEXT.fullmatch(words.key(text)) if isinstance(text, str) else None
+        found = _STORE_TEXT.fullmatch(words.key(str(text)))
         kind = _KIND_BY_WORD.get(found[1]) if found else None
         if found is None or kind is None:
             words.unknown("store", text, STORE_WORDS)
@@ -241,3 +232,17 @@ class QuantStore:
     def __str__(self) -> str:
         """Return the canonical text."""
         return self.text
+
+
+def _check(kind: object, dim: object) -> None:
+    """Refuse a kind that is none, and a dimension that cannot be one."""
+    if not isinstance(kind, str) or kind not in _BURN_NAME:
+        words.unknown("store", kind, STORE_WORDS)
+    limit = 0 if kind == NATIVE else MAX_PACKING_DIM
+    whole = isinstance(dim, int) and not isinstance(dim, bool)
+    if not (isinstance(dim, int) and whole and 0 <= dim <= limit):
+        shown = str(dim) if isinstance(dim, int) and whole and abs(dim) < 10**9 else type(dim).__name__
+        option = f"the packing dim of {_BURN_NAME[kind]}"
+        raise errors.build(
+            "option-value", option=option, expected=f"an integer from 0 to {limit}", got=shown[:20]
+        )

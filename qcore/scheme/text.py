@@ -6,9 +6,9 @@ Fields after the value come in any order on input; ``str(scheme)`` prints them i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, TypeVar
 
 from qcore import errors
 from qcore.scheme import words
@@ -92,7 +92,7 @@ class _Reader:
         for field in rest:
             name, content = self._field(field)
             if name in found:
-                self._refuse(f"it names the {name} twice")
+                raise self._refusal(f"it names the {name} twice")
             found[name] = content
         scheme = QuantScheme(
             value=value,
@@ -114,32 +114,34 @@ class _Reader:
         if extents := _BLOCK.fullmatch(head):
             size = BlockSize(extents[1])
             return "block level", BlockScale(size, self._dtype("a block", f"{head}:f16", argument))
-        return self._unknown_field(field, head, argument)
+        raise self._unknown_field(field, head, argument)
 
-    def _unknown_field(self, field: str, head: str, argument: str) -> NoReturn:
+    def _unknown_field(self, field: str, head: str, argument: str) -> errors.QuantError:
         if not field:
-            self._refuse("a field between two slashes is empty")
+            return self._refusal("a field between two slashes is empty")
         if field in SCALE_WORDS or field in SCALE_ALIASES:
-            self._refuse(f"a scale dtype belongs to a level, as in t:{field} or b32:{field}")
+            return self._refusal(f"a scale dtype belongs to a level, as in t:{field} or b32:{field}")
         if field in VALUE_WORDS or field in VALUE_ALIASES:
-            self._refuse("the value comes first, and once")
+            return self._refusal("the value comes first, and once")
         if _LOOKS_LIKE_A_BLOCK.fullmatch(head):
             extents = "x".join(re.findall("[0-9]+", head)) or "32"
-            self._refuse(
+            return self._refusal(
                 f"a block is written b{extents[:20]}:{argument[:20] or 'f16'}, got {_short(field)!r}"
             )
-        self._refuse(f"unknown field {_short(field)!r}{words.did_you_mean(field, _FIELDS)}")
+        return self._refusal(f"unknown field {_short(field)!r}{words.did_you_mean(field, _FIELDS)}")
 
     def _store(self, head: str, colon: str, argument: str) -> QuantStore:
         if head == "native":
             if colon:
-                self._refuse("native packs nothing and takes no dimension")
+                raise self._refusal("native packs nothing and takes no dimension")
             return QuantStore.native()
         digits = argument if colon else "0"
         if not (
             digits.isascii() and digits.isdigit() and len(digits) <= 9 and int(digits) <= MAX_PACKING_DIM
         ):
-            self._refuse(f"a packing dim is a number from 0 to {MAX_PACKING_DIM}, got {_short(argument)!r}")
+            raise self._refusal(
+                f"a packing dim is a number from 0 to {MAX_PACKING_DIM}, got {_short(argument)!r}"
+            )
         return QuantStore.parse(f"{head}:{digits}")
 
     def _table(self, colon: str, argument: str) -> str | None:
@@ -147,25 +149,27 @@ class _Reader:
             return None
         name = table_name(argument)
         if name is None:
-            self._refuse(f"unknown table {_short(argument)!r}{words.did_you_mean(argument, TABLE_NAMES)}")
+            raise self._refusal(
+                f"unknown table {_short(argument)!r}{words.did_you_mean(argument, TABLE_NAMES)}"
+            )
         return name
 
     def _dtype(self, what: str, example: str, argument: str) -> ScaleDtype:
         if not argument:
-            self._refuse(f"{what} names its scale dtype, as in {example}")
+            raise self._refusal(f"{what} names its scale dtype, as in {example}")
         return self._word(ScaleDtype, "scale dtype", argument, (*SCALE_WORDS, *SCALE_ALIASES))
 
-    def _word(self, enum: Callable[[str], T], kind: str, word: str, choices: tuple[str, ...]) -> T:
+    def _word(self, enum: type[T], kind: str, word: str, choices: tuple[str, ...]) -> T:
         if not word:
-            self._refuse(f"it begins with a {kind}, and there is none")
+            raise self._refusal(f"it begins with a {kind}, and there is none")
         try:
             return enum(word)
         except errors.InvalidSchemeError:
             pass
-        self._refuse(f"unknown {kind} {_short(word)!r}{words.did_you_mean(word, choices)}")
+        raise self._refusal(f"unknown {kind} {_short(word)!r}{words.did_you_mean(word, choices)}")
 
-    def _refuse(self, reason: str) -> NoReturn:
-        raise errors.build("scheme-text", text=_short(self.text, _SHOWN), reason=reason)
+    def _refusal(self, reason: str) -> errors.QuantError:
+        return errors.build("scheme-text", text=_short(self.text, _SHOWN), reason=reason)
 
 
 def _short(text: str, limit: int = 40) -> str:

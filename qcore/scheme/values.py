@@ -3,17 +3,44 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple
 
 from qcore.scheme import words
+
+
+class ValueRow(NamedTuple):
+    """What an element type is, as numbers; the last three are a minifloat's alone.
+
+    ``emin`` and ``emax`` are the exponents of its smallest normal and of its largest value.
+    """
+
+    bits: int
+    lo: int
+    hi: int
+    is_symmetric: bool
+    native_packing: int = 1
+    mbits: int = 0
+    emin: int = 0
+    emax: int = 0
+
+
+_ROWS: Final = {
+    "Q8F": ValueRow(8, -128, 127, False),
+    "E5M2": ValueRow(8, -57344, 57344, False, mbits=2, emin=-14, emax=15),
+    "E4M3": ValueRow(8, -448, 448, False, mbits=3, emin=-6, emax=8),
+    "Q4F": ValueRow(4, -8, 7, False),
+    "E2M1": ValueRow(4, -6, 6, False, native_packing=2, mbits=1, emin=0, emax=2),
+    "Q2F": ValueRow(2, -2, 1, False),
+    "Q8S": ValueRow(8, -127, 127, True),
+    "Q4S": ValueRow(4, -7, 7, True),
+    "Q2S": ValueRow(2, -1, 1, True),
+}
 
 
 class QuantValue(Enum):
     """Logical type of a quantized element, in Burn's declaration order.
 
-    A row is: name, bits, lowest, highest, symmetric, codes per natively packed byte and, for the minifloats,
-    mantissa bits and the exponents of the smallest normal and of the largest value. ``F`` types use the full
-    two's-complement range, ``S`` types the symmetric one.
+    ``F`` types use the full two's-complement range, ``S`` types the symmetric one; the others are minifloats.
 
     Examples
     --------
@@ -23,49 +50,65 @@ class QuantValue(Enum):
     (448.0, 127.5)
     """
 
-    Q8F = ("Q8F", 8, -128, 127, False, 1)
-    E5M2 = ("E5M2", 8, -57344, 57344, False, 1, 2, -14, 15)
-    E4M3 = ("E4M3", 8, -448, 448, False, 1, 3, -6, 8)
-    Q4F = ("Q4F", 4, -8, 7, False, 1)
-    E2M1 = ("E2M1", 4, -6, 6, False, 2, 1, 0, 2)
-    Q2F = ("Q2F", 2, -2, 1, False, 1)
-    Q8S = ("Q8S", 8, -127, 127, True, 1)
-    Q4S = ("Q4S", 4, -7, 7, True, 1)
-    Q2S = ("Q2S", 2, -1, 1, True, 1)
-
-    bits: int
-    lo: int
-    hi: int
-    is_symmetric: bool
-    native_packing: int
-    mbits: int
-    emin: int
-    emax: int
-
-    def __new__(
-        cls,
-        text: str,
-        bits: int,
-        lo: int,
-        hi: int,
-        is_symmetric: bool,
-        native_packing: int,
-        mbits: int = 0,
-        emin: int = 0,
-        emax: int = 0,
-    ) -> QuantValue:
-        """Make the member of one row."""
-        member = object.__new__(cls)
-        member._value_ = text
-        member.bits, member.lo, member.hi = bits, lo, hi
-        member.is_symmetric, member.native_packing = is_symmetric, native_packing
-        member.mbits, member.emin, member.emax = mbits, emin, emax
-        return member
+    Q8F = "Q8F"
+    E5M2 = "E5M2"
+    E4M3 = "E4M3"
+    Q4F = "Q4F"
+    E2M1 = "E2M1"
+    Q2F = "Q2F"
+    Q8S = "Q8S"
+    Q4S = "Q4S"
+    Q2S = "Q2S"
 
     @classmethod
     def _missing_(cls, value: object) -> QuantValue:
         found = words.look_up(_BY_WORD, value)
         return found if found is not None else words.unknown("value", value, VALUE_WORDS)
+
+    @property
+    def row(self) -> ValueRow:
+        """The numbers of this type."""
+        return _ROWS[self._value_]
+
+    @property
+    def bits(self) -> int:
+        """Bits of a field."""
+        return self.row.bits
+
+    @property
+    def lo(self) -> int:
+        """Lowest value."""
+        return self.row.lo
+
+    @property
+    def hi(self) -> int:
+        """Highest value."""
+        return self.row.hi
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether this is an integer type of symmetric range; False for minifloats, as in Burn."""
+        return self.row.is_symmetric
+
+    @property
+    def native_packing(self) -> int:
+        """Codes in a natively packed byte."""
+        return self.row.native_packing
+
+    @property
+    def mbits(self) -> int:
+        """Mantissa bits of a minifloat; 0 for integers."""
+        return self.row.mbits
+
+    @property
+    def emin(self) -> int:
+        """Exponent of a minifloat's smallest normal value; 0 for integers."""
+        return self.row.emin
+
+    @property
+    def emax(self) -> int:
+        """Exponent of a minifloat's largest value; 0 for integers."""
+        return self.row.emax
 
     @property
     def is_minifloat(self) -> bool:
