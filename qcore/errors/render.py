@@ -33,15 +33,14 @@ def to_text(error: QuantError | ErrorDoc) -> str:
     --------
     >>> from qcore import errors
     >>> from qcore.errors.render import to_text
-    >>> print(to_text(errors.build("file-closed", file="model.bpk")))
+    >>> print(to_text(errors.build("file-closed", path="model.bpk")))
     error[file-closed]: model.bpk is closed
       class: FormatError (ValueError)
-      when: f.tensor(name) after f.close() or after the with block.
-      why: Tensors are read when they are used, and the file was given back before.
+      when: f.tensor(name) after f.close() or after the end of its with block.
+      why: Tensors are read when they are asked for, so the file has to be open then.
       what to do:
         - Read inside the with block.
-        - Keep the tensor, not the file: t = f.tensor(name).
-      see also: file-changed
+        - Keep the tensor instead of the file.
     """
     facts = to_dict(error)
     named = f"{facts['tensor']}: " if facts.get("tensor") else ""

@@ -116,10 +116,7 @@ ROWS: tuple[ErrorDoc, ...] = (
     ErrorDoc(
         code="params-and-calibration",
         family=InvalidSchemeError,
-        message=(
-            "explicit params and a calibration were both given; calibration {calibration!r} has nothing to "
-            "compute"
-        ),
+        message="explicit params and a calibration were both given; the one leaves nothing to the other",
         cause="A calibration computes the scales that params already give.",
         when=(
             "quantize with params= and calibration= (or tied=) together. What a preset implies does not "
