@@ -7,6 +7,6 @@ float64. That the bits agree therefore means something.
 
 from __future__ import annotations
 
-from qcore.backends.reference.engine import Reference, open_engine
+from qcore.backends.reference.engine import Reference, open_backend
 
-__all__ = ["Reference", "open_engine"]
+__all__ = ["Reference", "open_backend"]

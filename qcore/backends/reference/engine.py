@@ -145,7 +145,7 @@ class StagedArray:
         return blocks.per_block(values, extents, measure, np.float32).reshape(self._grid(extents))
 
 
-def open_engine() -> Reference:
+def open_backend() -> Reference:
     """Open the reference backend."""
     return Reference()
 
