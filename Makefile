@@ -34,7 +34,7 @@ $(STAMPS)/venv:
 	@touch $@
 
 # the build tools first: the editable install below compiles the kernels without an isolated environment, which is
-# quicker and rebuilds only what has changed
+# quicker, and with the NumPy that they will run beside
 $(STAMPS)/packages: pyproject.toml $(STAMPS)/venv
 	$(PY) tools/requirements.py build run | $(PY) -m pip install --quiet -r /dev/stdin
 	@touch $@
@@ -43,8 +43,13 @@ $(STAMPS)/dev: $(STAMPS)/packages
 	$(PY) tools/requirements.py dev | $(PY) -m pip install --quiet -r /dev/stdin
 	@touch $@
 
-$(STAMPS)/build: pyproject.toml setup.py $(KERNEL_SOURCES) $(STAMPS)/packages
+$(STAMPS)/install: pyproject.toml setup.py $(STAMPS)/packages
 	QCORE_BUILD_JOBS=$(JOBS) $(PY) -m pip install --quiet --no-build-isolation --no-deps --editable .
+	@touch $@
+
+# pip compiles everything each time; this compiles what is older than its source
+$(STAMPS)/build: $(KERNEL_SOURCES) $(STAMPS)/install
+	QCORE_BUILD_JOBS=$(JOBS) $(PY) setup.py --quiet build_ext --inplace
 	@touch $@
 
 build: $(STAMPS)/build  ## the virtual environment, the kernels built, qcore installed from this folder
@@ -88,7 +93,8 @@ wheel: venv  ## a wheel and a source archive into dist/
 
 clean:  ## forget what was built, keep the virtual environment
 	rm -rf build dist *.egg-info docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	rm -rf qcore_ext/_v2 qcore_ext/_v3 qcore_ext/_v4 qcore_ext/_base qcore_ext/_asan $(STAMPS)/build
+	rm -rf qcore_ext/_v2 qcore_ext/_v3 qcore_ext/_v4 qcore_ext/_base qcore_ext/_asan
+	rm -f $(STAMPS)/install $(STAMPS)/build
 	find qcore qcore_ext tests -name '__pycache__' -prune -exec rm -rf {} +
 	find qcore_ext \( -name '*.so' -o -name '*.c' \) -delete
 
