@@ -16,7 +16,9 @@ from qcore.formats.protocol import Entry, Reader, TensorInfo
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Content", "Group", "byte_view", "digest", "gather"]
+    from qcore.scheme import QuantScheme
+
+__all__ = ["Content", "Deferred", "Group", "byte_view", "digest", "gather"]
 
 _DIGEST_BYTES = 16
 
@@ -36,6 +38,19 @@ class Group:
         if info.scheme is None:
             return None
         return convention.record_of(info.scheme, info.shape, info.rules, info.codebook)
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """A tensor that is known but not there yet: read, or made, when its turn to be written comes."""
+
+    info: TensorInfo
+    load: Callable[[], Any]
+
+    @classmethod
+    def of(cls, reader: Reader, name: str) -> Deferred:
+        """A tensor of an open file, left there for now."""
+        return cls(reader.info(name), lambda: reader.tensor(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +101,8 @@ def gather(
     for name in names:
         if not isinstance(name, str):
             raise errors.build("argument-type", argument="a tensor's name", expected="a text", got=type(name).__name__)
-        group = _given(name, tensors[name], path) if isinstance(tensors, Mapping) else _stored(name, tensors)
-        groups.append(group)
+        value = tensors[name] if isinstance(tensors, Mapping) else Deferred.of(tensors, name)
+        groups.append(_given(name, value, path))
     records = {group.info.name: text for group in groups if (text := group.record) is not None}
     texts = {} if isinstance(tensors, Mapping) else dict(tensors.metadata)
     for key, text in (metadata or {}).items():
@@ -102,33 +117,43 @@ def _given(name: str, value: Any, path: str) -> Group:
 
     from qcore.tensor import QTensor
 
+    if isinstance(value, Deferred):
+        return _deferred(name, value)
     if isinstance(value, QTensor):
-        scheme, codebook = value.scheme, None if value.codebook is None else value.codebook.name
-        entries = convention.entries_of(name, scheme, value.shape)
-        parts = tuple(entry.name for entry in entries)
-        nbytes = sum(entry.nbytes for entry in entries)
-        info = TensorInfo(name, value.shape, None, scheme, nbytes, parts, value.rules, codebook)
-        return Group(info, entries, lambda: convention.arrays_of(name, value))
+        codebook = None if value.codebook is None else value.codebook.name
+        return _quantized(name, value.scheme, value.shape, value.rules, codebook, lambda: value)
     array = np.asarray(value)
     known = array.dtype.name in BY_NAME or array.dtype == np.complex128
     if not known or array.dtype.names is not None:
         raise errors.build("file-cannot-hold", tensor=name, path=path, format="tensor", what=f"{array.dtype} elements")
-    entry = convention.entry(name, array.dtype.name, array.shape)
-    return Group(_plain(entry), (entry,), lambda: {name: array})
+    return _plain(name, array.dtype.name, array.shape, lambda: array)
 
 
-def _stored(name: str, reader: Reader) -> Group:
-    info = reader.info(name)
-    if info.scheme is None:
-        assert info.dtype is not None
-        entry = convention.entry(name, info.dtype, info.shape)
-        return Group(_plain(entry), (entry,), lambda: {name: reader.tensor(name)})
-    entries = convention.entries_of(name, info.scheme, info.shape)
-    return Group(info, entries, lambda: convention.arrays_of(name, reader.tensor(name)))
+def _deferred(name: str, value: Deferred) -> Group:
+    info = value.info
+    if info.scheme is not None:
+        return _quantized(name, info.scheme, info.shape, info.rules, info.codebook, value.load)
+    assert info.dtype is not None
+    return _plain(name, info.dtype, info.shape, value.load)
 
 
-def _plain(entry: Entry) -> TensorInfo:
-    return TensorInfo(entry.name, entry.shape, entry.dtype, None, entry.nbytes, (entry.name,))
+def _quantized(
+    name: str,
+    scheme: QuantScheme,
+    shape: tuple[int, ...],
+    rules: Mapping[str, Any],
+    codebook: str | None,
+    load: Callable[[], Any],
+) -> Group:
+    entries = convention.entries_of(name, scheme, shape)
+    parts = tuple(entry.name for entry in entries)
+    info = TensorInfo(name, shape, None, scheme, sum(entry.nbytes for entry in entries), parts, rules, codebook)
+    return Group(info, entries, lambda: convention.arrays_of(name, load()))
+
+
+def _plain(name: str, dtype: str, shape: tuple[int, ...], load: Callable[[], Any]) -> Group:
+    entry = convention.entry(name, dtype, shape)
+    return Group(TensorInfo(name, shape, dtype, None, entry.nbytes, (name,)), (entry,), lambda: {name: load()})
 
 
 def byte_view(array: np.ndarray) -> np.ndarray:

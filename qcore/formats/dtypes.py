@@ -25,7 +25,7 @@ class ElementType:
     @property
     def is_extension(self) -> bool:
         """Whether NumPy itself lacks the type and ml_dtypes brings it."""
-        return self.name.startswith(("bfloat", "float8", "float6", "float4"))
+        return "_" in self.name or self.name == "bfloat16"
 
 
 _TABLE = (

@@ -1,0 +1,1 @@
+"""One module for each command; ``run(settings, ...)`` returns a result."""
