@@ -125,6 +125,13 @@ class Codebook:
         return cls(TABLES[known], known)
 
     @classmethod
+    def of(cls, given: Codebook | str | ArrayLike) -> Codebook:
+        """Take a codebook, a preset's name or a table of numbers: ``Codebook.of("nf4").bits`` is 4."""
+        if isinstance(given, Codebook):
+            return given
+        return cls.named(given) if isinstance(given, str) else cls(given)
+
+    @classmethod
     def nf4(cls) -> Self:
         """Return QLoRA's 4-bit NormalFloat.
 
