@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from qcore import errors
 from qcore.capability import backend_row, check
-from qcore.layout import packing
 from qcore.plan import Plan, make_plan
 from qcore.scheme import QuantMode, QuantScheme, QuantStore, QuantValue
 from qcore.scheme.codebook import Codebook
@@ -134,7 +134,7 @@ def unpack(words: Any, shape: Any, value: Any, store: Any, *, mode: Any = QuantM
     given = np.asarray(words)
     if given.size and given.dtype.kind not in "iu":
         raise errors.build("data-value-type")
-    expected = packing.product(plan.storage_shape)
+    expected = prod(plan.storage_shape)
     if given.size != expected:
         code = "data-short" if given.size < expected else "data-long"
         raise errors.build(code, got=given.size * dtype.itemsize, expected=expected * dtype.itemsize)

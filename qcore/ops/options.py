@@ -7,10 +7,9 @@ from typing import Any, Final, Self
 
 from qcore import errors
 from qcore.calibration import methods
-from qcore.capability import BackendRow, Verdict, backend_row, check_problem
-from qcore.capability.problem import Problem
+from qcore.capability import BackendRow, Problem, Verdict, backend_row, check_problem, tied_scheme
 from qcore.plan import ROUNDINGS, SCALE_RULES, Plan, make_plan
-from qcore.scheme import BlockScale, QuantMode, QuantScheme
+from qcore.scheme import QuantMode, QuantScheme
 from qcore.scheme.codebook import Codebook
 from qcore.scheme.resolve import resolve
 from qcore.tensor.loading import check_codebook
@@ -18,7 +17,6 @@ from qcore.tensor.loading import check_codebook
 NONFINITE: Final = ("raise", "saturate")
 TIED: Final = ("row",)
 EXACT: Final = "exact"
-_MAX_TIED_EXTENT: Final = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +44,10 @@ class Options:
         """Give tied rows the blocks their scales are repeated over, where the scheme names none."""
         if self.tied is None:
             return self
-        block = self.scheme.block_scale
-        if block is not None:
-            if len(block.size) > 1:
-                raise errors.build("tied-needs-rows", block=block.size.debug())
-            return self
-        extent = largest_divisor(shape[-1] if shape else 1)
-        tied = replace(self.scheme, tensor=None, block=BlockScale([extent], self.scheme.scale_dtype))  # type: ignore[arg-type]
-        return replace(self, scheme=tied)
+        block = self.scheme.block_size
+        if block is not None and len(block) > 1:
+            raise errors.build("tied-needs-rows", block=block.debug())
+        return replace(self, scheme=tied_scheme(self.scheme, shape))
 
     def check(
         self, shape: tuple[int, ...], dtype: str = "F32", *, op: str = "quantize", global_given: bool | None = None
@@ -133,11 +127,6 @@ def one_of(kind: str, word: Any, choices: tuple[str, ...]) -> str:
     if spelled not in choices:
         raise errors.build("unknown-name", kind=kind, name=str(word), choices=choices)
     return str(spelled)
-
-
-def largest_divisor(size: int) -> int:
-    """The largest divisor of a row's length that a block extent can hold; 1 for an empty row."""
-    return next(d for d in range(min(max(size, 1), _MAX_TIED_EXTENT), 0, -1) if size % d == 0) if size else 1
 
 
 def _tied(given: Any, implied: str | None, explicit: bool) -> str | None:

@@ -5,7 +5,6 @@ What comes here is legal; only the data can still be refused (non-finite element
 
 from __future__ import annotations
 
-
 import numpy as np
 
 from qcore import errors

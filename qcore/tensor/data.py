@@ -6,6 +6,7 @@ A quantized tensor's bytes are ``values | scales | global scale``, dense and lit
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any, Final
 
 import ml_dtypes
@@ -57,7 +58,7 @@ class TensorData:
         self._shape: tuple[int, ...] = as_shape(shape)
         self._dtype: QuantScheme | str = _dtype_of(dtype)
         if isinstance(self._dtype, str):
-            expected = packing.product(self._shape) * _PLAIN[self._dtype].itemsize
+            expected = prod(self._shape) * _PLAIN[self._dtype].itemsize
             if len(self._bytes) != expected:
                 code = "data-short" if len(self._bytes) < expected else "data-long"
                 raise errors.build(code, got=len(self._bytes), expected=expected)
@@ -132,7 +133,7 @@ class TensorData:
         return iter(self.to_numpy().reshape(-1).tolist())
 
     def __len__(self) -> int:
-        return packing.product(self._shape)
+        return prod(self._shape)
 
     def to_numpy(self) -> np.ndarray:
         """Plain data as a read-only ndarray; quantized data is a refusal (dequantize it instead)."""
@@ -203,14 +204,14 @@ def _codes_of(codes: Any, shape: tuple[int, ...]) -> np.ndarray:
     array = np.asarray(codes)
     if array.size and array.dtype.kind not in "iu":
         raise errors.build("data-value-type")
-    if array.size != packing.product(shape):
+    if array.size != prod(shape):
         raise errors.build("data-values-count", count=int(array.size), shape=str(list(shape)))
     return array.reshape(shape or (1,))
 
 
 def _stored_scales(scales: Any, grid: tuple[int, ...], scheme: QuantScheme, shape: tuple[int, ...]) -> np.ndarray:
     array = np.asarray(scales, np.float32).reshape(-1)
-    if array.size != packing.product(grid):
+    if array.size != prod(grid):
         if scheme.block_size is None:
             raise errors.build("wrong-scale-count", variant="per-tensor", count=int(array.size))
         raise errors.build(

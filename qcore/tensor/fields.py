@@ -8,6 +8,7 @@ import numpy as np
 
 from qcore import errors
 from qcore.backends import loader
+from qcore.layout.packing import codes_dtype_name, values_dtype_name
 from qcore.plan import INTEGER, Plan
 
 if TYPE_CHECKING:
@@ -46,19 +47,14 @@ def unpack_fields(values: np.ndarray, plan: Plan, backend: Backend | None = None
 def field_range(plan: Plan) -> tuple[int, int]:
     """Smallest and largest code that the plan's fields hold."""
     bits = plan.codec.bits
-    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if is_signed(plan) else (0, (1 << bits) - 1)
-
-
-def is_signed(plan: Plan) -> bool:
-    """Whether codes are two's complement integers."""
-    return plan.codec.kind == INTEGER
+    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if plan.codec.kind == INTEGER else (0, (1 << bits) - 1)
 
 
 def code_dtype(plan: Plan) -> np.dtype:
     """dtype of one code per element."""
-    return np.dtype(np.int8 if is_signed(plan) else np.uint8)
+    return np.dtype(codes_dtype_name(plan.scheme))
 
 
 def storage_dtype(plan: Plan) -> np.dtype:
     """dtype of the stored words."""
-    return np.dtype({1: code_dtype(plan), 4: np.dtype(np.uint32)}[plan.packing.word_bytes])
+    return np.dtype(values_dtype_name(plan.scheme))

@@ -7,6 +7,7 @@ is ``qcore.layout.reblock``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -188,12 +189,12 @@ def _target_shape(shape: tuple[Any, ...], size: int) -> tuple[int, ...]:
     given = tuple(shape[0]) if len(shape) == 1 and not hasattr(shape[0], "__index__") else shape
     dims = [int(d.__index__()) if hasattr(d, "__index__") else -2 for d in given]
     if dims.count(-1) == 1:
-        known = packing.product(d for d in dims if d != -1)
+        known = prod(d for d in dims if d != -1)
         if known > 0 and size % known == 0:
             dims[dims.index(-1)] = size // known
     if any(d < 0 for d in dims):
         raise errors.build("shape-invalid", shape=str(tuple(given)))
-    if packing.product(dims) != size:
+    if prod(dims) != size:
         raise errors.build("shape-invalid", variant="size", shape=str(tuple(dims)), count=size)
     return tuple(dims)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -86,7 +87,7 @@ class StoredTensor:
     @property
     def size(self) -> int:
         """Number of elements."""
-        return packing.product(self._shape)
+        return prod(self._shape)
 
     @property
     def backend(self) -> str:
