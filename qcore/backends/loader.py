@@ -6,6 +6,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import cast
 
+from qcore import errors
 from qcore.backends.protocol import Backend
 from qcore.capability import backend_row
 
@@ -19,5 +20,10 @@ def engine(name: str) -> Backend:
     DeviceError
         ``device-unavailable`` where the engine cannot run here.
     """
-    module, _, function = backend_row(name).loader.partition(":")
-    return cast(Backend, getattr(import_module(module), function)())
+    row = backend_row(name)
+    module, _, function = row.loader.partition(":")
+    try:
+        opened = import_module(module)
+    except ImportError as missing:
+        raise errors.build("device-unavailable", device=row.name, reason=str(missing)) from missing
+    return cast(Backend, getattr(opened, function)())

@@ -73,6 +73,7 @@ _BURN_NDARRAY: Final = per_op(
         within("from-data-unsupported-scheme", *BURN_NDARRAY_CANNOT_LOAD),
         rules.NATIVE_PACKING,
         rules.PACKED_OUTSIDE,
+        rules.UE8M0,
         *MEANINGLESS,
         rules.TABLE_WITHOUT_LOOKUP,
     ),
