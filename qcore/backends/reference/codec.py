@@ -30,13 +30,10 @@ def scaled(x: np.ndarray, effective: np.ndarray) -> np.ndarray:
 
 
 def decode(codes: np.ndarray, effective: np.ndarray, codec: Codec) -> np.ndarray:
-    """``f32(effective * value of the code)``."""
-    if codec.kind == INTEGER:
-        values = codes.astype(np.float32)
-    else:
-        values = codec.table[codes & (2**codec.bits - 1)]
+    """``f32(effective * value of the code)``; of a byte that holds more than a code, the code's bits count."""
+    values = codec.table[codes.astype(np.int64) & (2**codec.bits - 1)]
     with np.errstate(over="ignore", invalid="ignore"):
-        return effective * values
+        return np.multiply(effective, values)
 
 
 def codes_dtype(codec: Codec) -> type[np.int8 | np.uint8]:

@@ -274,6 +274,11 @@ def test_decoding_rounds_once_into_the_dtype_of_the_output(dtype: Any) -> None:
     np.testing.assert_array_equal(decoded(parts, plan, dtype), decoded(parts, plan).astype(dtype))
 
 
+def test_of_a_native_byte_that_holds_more_than_a_code_the_codes_bits_count() -> None:
+    plan = plan_of("q4s/native/t:f32", (3,))
+    assert decoded(Parts(np.int8([8, 100, -9]), np.float32([1]), None), plan).tolist() == [-8, 4, 7]
+
+
 # --- comparison -----------------------------------------------------------------------------------------------
 
 
