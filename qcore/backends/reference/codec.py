@@ -33,7 +33,7 @@ def decode(codes: np.ndarray, effective: np.ndarray, codec: Codec) -> np.ndarray
     """``f32(effective * value of the code)``; of a byte that holds more than a code, the code's bits count."""
     values = codec.table[codes.astype(np.int64) & (2**codec.bits - 1)]
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.multiply(effective, values)
+        return np.asarray(effective * values)
 
 
 def codes_dtype(codec: Codec) -> type[np.int8 | np.uint8]:

@@ -209,7 +209,7 @@ def test_a_float64_that_float32_cannot_hold_counts_as_infinite() -> None:
 # --- layouts --------------------------------------------------------------------------------------------------
 
 
-def test_known_words() -> None:
+def test_known_codes_lie_in_known_words() -> None:
     plan = plan_of("q8s/u32/t:f32", (5,))
     assert ENGINE.pack(np.int8([-128, 2, -3, 127, 55]), plan).tolist() == [2147287680, 55]
     plan = plan_of("q4f/u32/t:f32", (16,))
