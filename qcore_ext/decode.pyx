@@ -1,0 +1,71 @@
+"""Stored values to floats: effective scale times the value of each field. One task is a piece of a row of words.
+
+Assumed: ``values`` and ``scales`` are C-contiguous and as large as the geometry says, which describes ``out``.
+"""
+
+cimport numpy as cnp
+from libc.stdint cimport int64_t, uint8_t
+
+from qcore_ext.strips cimport (
+    QC_ROOM, QC_STRIP, qc_codec, qc_effective, qc_find_row, qc_geometry, qc_multiply, qc_row, qc_row_of_lane,
+    qc_scale, qc_split_lane, qc_target, qc_unpack, qc_values, qc_write,
+)
+
+
+cdef inline void strip_floats(
+    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const uint8_t *fields, const char *scales,
+    float whole, int64_t column, int64_t n, char *to,
+) noexcept nogil:
+    """n results of a line from ``column`` on; ``scales`` are those of its row of blocks."""
+    cdef float buffer[QC_ROOM]
+    cdef float numbers[QC_ROOM]
+    cdef float effective[QC_ROOM + 1]
+    cdef int64_t at = column // g.block, phase = column % g.block
+    cdef char *place = to + column * g.step
+    cdef float *target = qc_target(g, place, buffer)
+    qc_effective(s, scales + at * s.nbytes, (phase + n - 1) // g.block + 1, whole, effective)
+    qc_values(k, fields, n, numbers)
+    qc_multiply(numbers, n, g.block, phase, effective, target)
+    if target == buffer:
+        qc_write(g.dtype, g.step, place, n, buffer)
+
+
+cdef void decode_piece(
+    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const char *words, const char *scales, float whole,
+    qc_row row, int64_t start, int64_t stop, char *out,
+) noexcept nogil:
+    """Columns start..stop-1 of one row of words."""
+    cdef uint8_t fields[QC_ROOM]
+    cdef int64_t column = start, n, lane, pitch = g.blocks * s.nbytes
+    while column < stop:
+        n = min(QC_STRIP, stop - column)
+        for lane in range(row.lanes):
+            if g.lane_axis < 0:
+                qc_unpack(<const uint8_t *>words, column, n, g.bits, fields)
+            else:
+                qc_split_lane(words + column * g.word_bytes, n, g.bits, lane, g.word_bytes, fields)
+            strip_floats(g, k, s, fields, scales + qc_row_of_lane(&row, lane) * pitch, whole, column, n,
+                         out + row.offset + lane * row.lane_stride)
+        column += n
+
+
+def decode(
+    cnp.ndarray values, cnp.ndarray scales, float whole, cnp.ndarray out, bytes geometry, bytes codec, bytes scale,
+    int64_t first, int64_t last,
+):
+    """Tasks first..last-1. ``whole`` is the global scale, or 1."""
+    cdef const qc_geometry *g = <const qc_geometry *><const char *>geometry
+    cdef const qc_codec *k = <const qc_codec *><const char *>codec
+    cdef const qc_scale *s = <const qc_scale *><const char *>scale
+    cdef const char *words = <const char *>cnp.PyArray_DATA(values)
+    cdef const char *from_scales = <const char *>cnp.PyArray_DATA(scales)
+    cdef char *to = <char *>cnp.PyArray_DATA(out)
+    cdef int64_t task, row, start
+    assert cnp.PyArray_NBYTES(values) >= g.words * g.word_row
+    assert cnp.PyArray_NBYTES(scales) >= g.rows * g.blocks * s.nbytes
+    with nogil:
+        for task in range(first, last):
+            row = task // g.pieces
+            start = task % g.pieces * g.piece
+            decode_piece(g, k, s, words + row * g.word_row, from_scales, whole, qc_find_row(g, row), start,
+                         min(start + g.piece, g.cols), to)

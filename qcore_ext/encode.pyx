@@ -1,0 +1,75 @@
+"""Codes under given scales, packed: one task is a piece of a row of words.
+
+Assumed: ``values`` and ``scales`` are C-contiguous and as large as the geometry says; ``x`` is what the geometry
+describes. Non-finite elements saturate. Calls over disjoint tasks may run at the same time.
+"""
+
+cimport numpy as cnp
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.string cimport memset
+
+from qcore_ext.strips cimport (
+    QC_ROOM, QC_STRIP, qc_codec, qc_codes, qc_divide, qc_effective, qc_find_row, qc_geometry, qc_join_lane,
+    qc_pack, qc_read, qc_row, qc_row_of_lane, qc_scale, qc_store_words,
+)
+
+
+cdef inline void strip_codes(
+    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const char *x, const char *scales, float whole,
+    int64_t column, int64_t n, uint8_t *codes,
+) noexcept nogil:
+    """Codes of n elements of a line from ``column`` on; ``scales`` are those of its row of blocks."""
+    cdef float buffer[QC_ROOM]
+    cdef float t[QC_ROOM]
+    cdef float effective[QC_ROOM + 1]
+    cdef int64_t at = column // g.block, phase = column % g.block
+    qc_effective(s, scales + at * s.nbytes, (phase + n - 1) // g.block + 1, whole, effective)
+    qc_divide(qc_read(g.dtype, g.step, x + column * g.step, n, buffer), n, g.block, phase, effective, t)
+    qc_codes(k, t, n, codes)
+
+
+cdef void encode_piece(
+    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const char *x, const char *scales, float whole,
+    qc_row row, int64_t start, int64_t stop, char *words,
+) noexcept nogil:
+    """Columns start..stop-1 of one row of words."""
+    cdef uint8_t codes[QC_ROOM]
+    cdef uint32_t joined[QC_ROOM]
+    cdef int64_t column = start, n, lane, pitch = g.blocks * s.nbytes
+    while column < stop:
+        n = min(QC_STRIP, stop - column)
+        for lane in range(row.lanes):
+            strip_codes(g, k, s, x + row.offset + lane * row.lane_stride,
+                        scales + qc_row_of_lane(&row, lane) * pitch, whole, column, n, codes)
+            if g.lane_axis >= 0:
+                qc_join_lane(codes, n, g.bits, lane, joined)
+        if g.lane_axis >= 0:
+            qc_store_words(joined, n, g.word_bytes, words + column * g.word_bytes)
+        else:
+            qc_pack(codes, n, g.bits, <uint8_t *>words + column * g.bits // 8)
+        column += n
+    if g.lane_axis < 0 and stop == g.cols:
+        column = (g.cols * g.bits + 7) // 8
+        memset(words + column, 0, g.word_row - column)
+
+
+def encode(
+    cnp.ndarray x, cnp.ndarray scales, float whole, cnp.ndarray values, bytes geometry, bytes codec, bytes scale,
+    int64_t first, int64_t last,
+):
+    """Tasks first..last-1. ``whole`` is the global scale, or 1."""
+    cdef const qc_geometry *g = <const qc_geometry *><const char *>geometry
+    cdef const qc_codec *k = <const qc_codec *><const char *>codec
+    cdef const qc_scale *s = <const qc_scale *><const char *>scale
+    cdef const char *from_x = <const char *>cnp.PyArray_DATA(x)
+    cdef const char *from_scales = <const char *>cnp.PyArray_DATA(scales)
+    cdef char *to = <char *>cnp.PyArray_DATA(values)
+    cdef int64_t task, row, start
+    assert cnp.PyArray_NBYTES(values) >= g.words * g.word_row
+    assert cnp.PyArray_NBYTES(scales) >= g.rows * g.blocks * s.nbytes
+    with nogil:
+        for task in range(first, last):
+            row = task // g.pieces
+            start = task % g.pieces * g.piece
+            encode_piece(g, k, s, from_x, from_scales, whole, qc_find_row(g, row), start,
+                         min(start + g.piece, g.cols), to + row * g.word_row)

@@ -1,0 +1,101 @@
+"""Min-max in one pass: the peaks of a strip of blocks, their scales, their codes, packed, while the strip is in cache.
+
+Assumed: one scale level, blocks of at most a strip, words along the line; ``values`` and ``scales`` are C-contiguous
+and as large as the geometry says. One task is a tile: whole blocks and whole words of one row of blocks.
+"""
+
+cimport numpy as cnp
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.string cimport memset
+
+from qcore_ext.strips cimport (
+    QC_INFINITY, QC_ROOM, qc_bits, qc_box, qc_codec, qc_codes, qc_divide, qc_effective, qc_find_box, qc_float,
+    qc_geometry, qc_line, qc_line_of_box, qc_maxima, qc_pack, qc_read, qc_scale, qc_solve, qc_store_scales,
+)
+
+
+cdef inline bint strip_scales(
+    const qc_scale *s, const uint32_t *maxima, int64_t count, char *stored, float *effective,
+) noexcept nogil:
+    """Scales of ``count`` peaks, stored and as divisors; False when one of them is not finite."""
+    cdef float peaks[QC_ROOM]
+    cdef float scales[QC_ROOM]
+    cdef int64_t i
+    cdef uint32_t most = 0
+    for i in range(count):
+        most = maxima[i] if maxima[i] > most else most
+        peaks[i] = qc_float(maxima[i])
+    if most >= QC_INFINITY:
+        return False
+    qc_solve(s, peaks, count, 1.0, 1.0, scales)
+    qc_store_scales(s, scales, count, stored)
+    qc_effective(s, stored, count, 1.0, effective)
+    for i in range(count):
+        # A block without any magnitude gets zero codes, also where its stored scale cannot be 0.
+        effective[i] = s.zero_substitute if maxima[i] == 0 else effective[i]
+    return True
+
+
+cdef bint quantize_strip(
+    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const qc_box *box, const char *x, int64_t column,
+    int64_t n, char *words, char *stored,
+) noexcept nogil:
+    """Columns column..column+n-1 of one row of blocks."""
+    cdef float buffer[QC_ROOM]
+    cdef float t[QC_ROOM]
+    cdef float effective[QC_ROOM]
+    cdef uint32_t maxima[QC_ROOM]
+    cdef uint8_t codes[QC_ROOM]
+    cdef int64_t count = (n + g.block - 1) // g.block, i, used, at = column * g.bits // 8
+    cdef const float *got = NULL
+    cdef qc_line line
+    cdef char *to
+    memset(maxima, 0, count * sizeof(uint32_t))
+    for i in range(box.lines):
+        line = qc_line_of_box(g, box, i)
+        got = qc_read(g.dtype, g.step, x + line.offset + column * g.step, n, buffer)
+        qc_maxima(got, n, g.block, False, maxima)
+    if not strip_scales(s, maxima, count, stored + column // g.block * s.nbytes, effective):
+        return False
+    for i in range(box.lines):
+        if box.lines > 1:
+            line = qc_line_of_box(g, box, i)
+            got = qc_read(g.dtype, g.step, x + line.offset + column * g.step, n, buffer)
+        qc_divide(got, n, g.block, 0, effective, t)
+        qc_codes(k, t, n, codes)
+        to = words + line.word_row * g.word_row
+        used = at + qc_pack(codes, n, g.bits, <uint8_t *>to + at)
+        if column + n == g.cols:
+            memset(to + used, 0, g.word_row - used)
+    return True
+
+
+def minmax(
+    cnp.ndarray x, cnp.ndarray scales, cnp.ndarray values, bytes geometry, bytes codec, bytes scale,
+    int64_t first, int64_t last,
+):
+    """Tasks first..last-1; False, with the outputs half done, once a non-finite element is met."""
+    cdef const qc_geometry *g = <const qc_geometry *><const char *>geometry
+    cdef const qc_codec *k = <const qc_codec *><const char *>codec
+    cdef const qc_scale *s = <const qc_scale *><const char *>scale
+    cdef const char *from_x = <const char *>cnp.PyArray_DATA(x)
+    cdef char *to_scales = <char *>cnp.PyArray_DATA(scales)
+    cdef char *to = <char *>cnp.PyArray_DATA(values)
+    cdef int64_t task, row, column, stop
+    cdef bint finite = True
+    cdef qc_box box
+    assert cnp.PyArray_NBYTES(values) >= g.words * g.word_row
+    assert cnp.PyArray_NBYTES(scales) >= g.rows * g.blocks * s.nbytes
+    with nogil:
+        for task in range(first, last):
+            row = task // g.tiles
+            column = task % g.tiles * g.tile
+            stop = min(column + g.tile, g.cols)
+            qc_find_box(g, row, &box)
+            while finite and column < stop:
+                finite = quantize_strip(g, k, s, &box, from_x, column, min(g.strip, stop - column), to,
+                                        to_scales + row * g.blocks * s.nbytes)
+                column += g.strip
+            if not finite:
+                break
+    return finite

@@ -1,0 +1,82 @@
+"""Squared errors of the 32 candidate scales of every block. One task is a chunk of a block: the unit of a fixed-order sum.
+
+Candidate j is (64 - j) / 64 of the scale that the block's peak needs.
+"""
+
+cimport numpy as cnp
+from libc.stdint cimport int64_t, uint8_t
+
+from qcore_ext.strips cimport (
+    QC_CHUNK, qc_box, qc_codec, qc_codes, qc_divide, qc_drop_nonfinite, qc_effective, qc_find_box, qc_gather,
+    qc_geometry, qc_keep_finite, qc_multiply, qc_scale, qc_solve, qc_store_scales, qc_sum_errors, qc_values,
+)
+
+cdef enum:
+    CANDIDATES = 32
+    STEPS = 64
+
+
+cdef void chunk_errors(
+    const qc_codec *k, const qc_scale *s, const float *x, int64_t n, const float *peak, float whole, double *errors,
+) noexcept nogil:
+    """Sum of (x - decoded)^2 over the finite x of one chunk, for every candidate."""
+    cdef float kept[QC_CHUNK]
+    cdef float t[QC_CHUNK]
+    cdef float y[QC_CHUNK]
+    cdef uint8_t codes[QC_CHUNK]
+    cdef char stored[4]
+    cdef float scale, effective
+    cdef int64_t j
+    cdef bint whole_chunk = qc_keep_finite(x, n, kept) == n
+    for j in range(CANDIDATES):
+        qc_solve(s, peak, 1, <float>(STEPS - j) / <float>STEPS, whole, &scale)
+        qc_store_scales(s, &scale, 1, stored)
+        qc_effective(s, stored, 1, whole, &effective)
+        qc_divide(kept, n, n, 0, &effective, t)
+        qc_codes(k, t, n, codes)
+        qc_values(k, codes, n, t)
+        qc_multiply(t, n, n, 0, &effective, y)
+        if not whole_chunk:
+            qc_drop_nonfinite(x, n, y)
+        errors[j] = qc_sum_errors(kept, y, n)
+
+
+def search(
+    cnp.ndarray x, cnp.ndarray peaks, float whole, cnp.ndarray errors, cnp.ndarray winners, int64_t chunks,
+    bytes geometry, bytes codec, bytes scale, int64_t first, int64_t last,
+):
+    """Chunks first..last-1; a block has ``chunks`` of them.
+
+    With one chunk per block the candidate of least error, the first of equals, goes to ``winners`` (uint8). Otherwise
+    the 32 sums of every chunk go to ``errors`` (float64), to be added up.
+    """
+    cdef const qc_geometry *g = <const qc_geometry *><const char *>geometry
+    cdef const qc_codec *k = <const qc_codec *><const char *>codec
+    cdef const qc_scale *s = <const qc_scale *><const char *>scale
+    cdef const char *source = <const char *>cnp.PyArray_DATA(x)
+    cdef const float *peak = <const float *>cnp.PyArray_DATA(peaks)
+    cdef double *to = <double *>cnp.PyArray_DATA(errors)
+    cdef uint8_t *winner = <uint8_t *>cnp.PyArray_DATA(winners)
+    cdef float buffer[QC_CHUNK]
+    cdef double local[CANDIDATES]
+    cdef const float *got
+    cdef int64_t task, block, column, width, at, n, j, best
+    cdef qc_box box
+    assert cnp.PyArray_NBYTES(peaks) >= g.rows * g.blocks * 4
+    assert cnp.PyArray_NBYTES(winners) >= (g.rows * g.blocks if chunks == 1 else 0)
+    assert cnp.PyArray_NBYTES(errors) >= (0 if chunks == 1 else g.rows * g.blocks * chunks * CANDIDATES * 8)
+    with nogil:
+        for task in range(first, last):
+            block = task // chunks
+            at = task % chunks * QC_CHUNK
+            qc_find_box(g, block // g.blocks, &box)
+            column = block % g.blocks * g.block
+            width = min(g.block, g.cols - column)
+            n = max(0, min(QC_CHUNK, box.lines * width - at))
+            got = qc_gather(g, &box, source, column, width, at, n, buffer)
+            chunk_errors(k, s, got, n, peak + block, whole, &local[0] if chunks == 1 else to + task * CANDIDATES)
+            if chunks == 1:
+                best = 0
+                for j in range(1, CANDIDATES):
+                    best = j if local[j] < local[best] else best
+                winner[block] = <uint8_t>best
