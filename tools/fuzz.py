@@ -4,26 +4,87 @@
     python tools/fuzz.py --list
 
 Any input must end in a valid object or in a QuantError; anything else is a finding, and so is an object that does not
-come back equal from its own output.
+come back equal from its own output. A finding's input is written as libFuzzer does; give its path to run it again.
 """
 
 import contextlib
 import importlib
 import json
 import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 TEXTS = (
-    b"q8f/u32",
-    b"q4s/u32/b32:f16",
-    b"e2m1/packed/b16:ue4m3/t:f32",
-    b"e4m3/native/b32:ue8m0",
-    b"q4f/u32:1/lookup:nf4/b2x16:f32",
-    b"nvfp4",
-    b"q2s/native/t:bf16",
+    "q8f/u32",
+    "q4s/u32/b32:f16",
+    "e2m1/packed/b16:ue4m3/t:f32",
+    "e4m3/native/b32:ue8m0",
+    "q4f/u32:1/lookup:nf4/b2x16:f32",
+    "q2s/native/t:bf16",
 )
+# what the serialised shapes of a scheme are made of, now and earlier
+WORDS = (
+    *("value", "store", "mode", "tensor", "block", "level", "param", "size", "dtype", "storage", "len"),
+    *(
+        "Q8F",
+        "Q8S",
+        "Q4F",
+        "Q2S",
+        "E4M3",
+        "E2M1",
+        "Native",
+        "PackedU32",
+        "PackedNative",
+        "Symmetric",
+        "Lookup",
+    ),
+    *("Tensor", "Block", "BlockTensor", "F32", "F16", "BF16", "UE8M0", "UE4M3"),
+)
+NUMBERS = (0, 1, 2, 4, 5, 6, 16, 32, 255, 256, -1, 1 << 31, 1 << 32, 1 << 63, 1 << 64, 10**30)
+OPTIONS = {
+    "value": ("q8f", "q8s", "q4f", "q4s", "q2f", "q2s", "e4m3", "e5m2", "e2m1"),
+    "store": ("/native", "/u32", "/u32:1", "/packed"),
+    "mode": ("", "/lookup"),
+    "level": ("", "/t:f32", "/b4:f16", "/b2x3:ue8m0", "/b4:ue4m3/t:f32"),
+}
+
+
+class Choices:
+    """Decisions read off the input, so that the fuzzer's mutations are decisions too."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    def byte(self) -> int:
+        self.at += 1
+        return self.data[self.at - 1] if self.at <= len(self.data) else 0
+
+    def of(self, options: Any) -> Any:
+        return options[self.byte() % len(options)]
+
+    def rest(self) -> bytes:
+        return self.data[self.at :]
+
+    def value(self, depth: int) -> Any:
+        """Anything JSON can hold."""
+        kind = self.byte() % 8
+        if kind < 2:
+            return self.of(WORDS)
+        if kind == 2:
+            return self.of(NUMBERS)
+        if kind == 3:
+            return self.of((None, True, False, 0.5, float("nan"), float("inf"), "", "q8s", "F32\0"))
+        if depth == 0:
+            return self.byte()
+        count = self.byte() % 6
+        if kind < 6:
+            return [self.value(depth - 1) for _ in range(count)]
+        return {self.of(WORDS): self.value(depth - 1) for _ in range(count)}
 
 
 def scheme_text(data: bytes) -> None:
@@ -36,36 +97,47 @@ def scheme_text(data: bytes) -> None:
     assert QuantScheme.parse(str(scheme)) == scheme, str(scheme)
 
 
-def scheme_json(data: bytes) -> None:
+def scheme_dict(data: bytes) -> None:
+    """A serialised scheme with up to seven of its places changed."""
     from qcore import QuantScheme, errors
 
+    choices = Choices(data)
+    shape: Any = QuantScheme.parse(choices.of(TEXTS)).to_dict()
+    for _ in range(choices.byte() % 8):
+        place: Any = shape
+        while isinstance(place, dict) and place:
+            key = choices.of(sorted(place, key=str))
+            if choices.byte() % 3 or not isinstance(place[key], (dict, list)):
+                break
+            place = place[key]
+        if isinstance(place, dict) and place and choices.byte() % 4:
+            place[key] = choices.value(3)
+        elif isinstance(place, dict):
+            place[choices.of(WORDS)] = choices.value(3)
+        elif place:
+            place[choices.byte() % len(place)] = choices.value(2)
     try:
-        parsed = json.loads(data)
-    except (ValueError, RecursionError):  # Python's own reader, not ours
-        return
-    try:
-        scheme = QuantScheme.from_dict(parsed)
+        scheme = QuantScheme.from_dict(shape)
     except errors.QuantError:
         return
     assert QuantScheme.from_dict(json.loads(json.dumps(scheme.to_dict()))) == scheme
 
 
 def tensor_data(data: bytes) -> None:
-    """One byte chooses the scheme, one the rank, one each dimension; the rest is the tensor's bytes."""
+    """A scheme, a shape, and the bytes of a tensor: of the right length, or of any."""
     import qcore
     from qcore import errors
 
-    if len(data) < 3:
-        return
-    scheme = SCHEMES[data[0] % len(SCHEMES)]
-    rank = data[1] % 4
-    shape = tuple(data[2 : 2 + rank])
-    body = data[2 + rank :]
+    choices = Choices(data)
+    scheme = qcore.QuantScheme.parse("".join(choices.of(row) for row in OPTIONS.values()))
+    codebook = qcore.Codebook.nf4() if choices.byte() % 2 else None
+    right_length = choices.byte() % 4
+    shape = tuple(choices.byte() % 20 for _ in range(choices.byte() % 4))
+    body = choices.rest()
     with contextlib.suppress(errors.QuantError):
-        expected = qcore.quantized_data_len(scheme, shape)
-        if data[1] & 64 and expected < 4096:  # half of the inputs have the right length
+        if right_length:
+            expected = qcore.quantized_data_len(scheme, shape)
             body = body[:expected].ljust(expected, b"\x5a")
-    codebook = qcore.Codebook.nf4() if data[1] & 128 else None
     try:
         q = qcore.from_data(qcore.TensorData(body, shape, scheme), codebook=codebook)
         y = q.dequantize()
@@ -77,61 +149,83 @@ def tensor_data(data: bytes) -> None:
     assert again.to_data().bytes == q.to_data().bytes
 
 
-def _schemes() -> list[object]:
-    from qcore import QuantScheme
+def file_of(suffix: str) -> Callable[[bytes], None]:
+    """The reader of a format: everything that the file lists is read."""
+    shared_memory = Path("/dev/shm")
+    folder = tempfile.mkdtemp(dir=shared_memory if shared_memory.is_dir() else None)
+    path = Path(folder) / f"input{suffix}"
 
-    return [
-        QuantScheme.parse(f"{value}{store}{lookup}{level}")
-        for value in ("q8f", "q8s", "q4f", "q4s", "q2f", "q2s", "e4m3", "e5m2", "e2m1")
-        for store in ("/native", "/u32", "/u32:1", "/packed")
-        for lookup in ("", "/lookup")
-        for level in ("", "/t:f32", "/b4:f16", "/b2x3:ue8m0", "/b4:ue4m3/t:f32")
-    ]
+    def read(data: bytes) -> None:
+        import qcore
+        from qcore import errors
+
+        path.write_bytes(data)
+        with contextlib.suppress(errors.QuantError), qcore.open(path) as file:
+            for name in file.names():
+                file.info(name)
+                with contextlib.suppress(errors.QuantError):
+                    file.tensor(name)
+
+    return read
 
 
-TARGETS: dict[str, tuple[Callable[[bytes], None], tuple[bytes, ...]]] = {
-    "scheme-text": (scheme_text, TEXTS),
-    "scheme-json": (scheme_json, ()),
-    "tensor-data": (tensor_data, ()),
+def _file_seeds(suffix: str) -> list[bytes]:
+    import qcore
+
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((4, 32), dtype=np.float32)
+    contents: list[dict[str, Any]] = [{"x": x}]
+    if suffix != ".npy":
+        contents.append({"x": x, "bias": np.arange(3, dtype=np.int64), "none": np.zeros((0, 2), np.float16)})
+        contents += [{"q": qcore.quantize(x, text)} for text in ("q4s/u32/b32:f16", "nvfp4", "nf4")]
+    seeds = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number, content in enumerate(contents):
+            path = Path(folder) / f"{number}{suffix}"
+            qcore.save(path, content)
+            seeds.append(path.read_bytes())
+    return seeds
+
+
+def _text_seeds() -> list[bytes]:
+    return [text.encode() for text in TEXTS]
+
+
+def _choice_seeds() -> list[bytes]:
+    return [np.random.default_rng(number).bytes(60) for number in range(40)]
+
+
+SUFFIXES = (".npy", ".npz", ".safetensors")
+TARGETS: dict[str, tuple[Callable[[], Callable[[bytes], None]], Callable[[], list[bytes]]]] = {
+    "scheme-text": (lambda: scheme_text, _text_seeds),
+    "scheme-dict": (lambda: scheme_dict, _choice_seeds),
+    "tensor-data": (lambda: tensor_data, _choice_seeds),
+    **{
+        suffix[1:]: (lambda suffix=suffix: file_of(suffix), lambda suffix=suffix: _file_seeds(suffix))  # type: ignore[misc]
+        for suffix in SUFFIXES
+    },
 }
-SCHEMES: list[object] = []
-
-
-def _seeds(name: str) -> tuple[bytes, ...]:
-    """Valid inputs to start from."""
-    from qcore import QuantScheme
-
-    if name == "scheme-json":
-        texts = [text.decode() for text in TEXTS if b"/" in text]
-        return tuple(json.dumps(QuantScheme.parse(text).to_dict()).encode() for text in texts)
-    if name == "tensor-data":
-        return tuple(
-            bytes([number, 66 | (number & 1) << 7, 3, 8]) + bytes(range(48)) for number in range(len(SCHEMES))
-        )
-    return TARGETS[name][1]
 
 
 def main() -> None:
     if len(sys.argv) < 2 or sys.argv[1] not in {*TARGETS, "--list"}:
-        sys.exit(f"usage: fuzz.py {{{','.join(TARGETS)}}} [libFuzzer options]\n{__doc__}")
+        sys.exit(f"usage: fuzz.py {{{','.join(TARGETS)}}} [libFuzzer options]\n\n{__doc__}")
     if sys.argv[1] == "--list":
         print(*TARGETS, sep="\n")
         return
-    import tempfile
-    from pathlib import Path
-
     import atheris
 
-    name = sys.argv.pop(1)
-    # every module of ours that the target reaches is watched; NumPy is not
+    # every module of ours that a target reaches is watched; NumPy is not
     with atheris.instrument_imports(include=["qcore"]):
-        for module in ("qcore.ops", "qcore.scheme", "qcore.tensor"):
+        for module in ("qcore.ops", "qcore.scheme", "qcore.tensor", "qcore.formats"):
             importlib.import_module(module)
-    SCHEMES.extend(_schemes())
+        for suffix in SUFFIXES:
+            importlib.import_module(f"qcore.formats.{suffix[1:]}_file")
+    make_target, make_seeds = TARGETS[sys.argv.pop(1)]
     with tempfile.TemporaryDirectory() as corpus:
-        for number, seed in enumerate(_seeds(name)):
+        for number, seed in enumerate(make_seeds()):
             (Path(corpus) / f"seed-{number}").write_bytes(seed)
-        atheris.Setup([*sys.argv, corpus], TARGETS[name][0])
+        atheris.Setup([*sys.argv, corpus], make_target())
         atheris.Fuzz()
 
 

@@ -18,7 +18,11 @@ WEIGHTS = {
     "Silero convolution": "qcore/sample/silero_conv1_128x129x3.npy",
     "Magika dense": "tests/data/weights/magika_dense_48x214.npy",
 }
-SCHEMES = {"mxfp4": "e2m1/packed/b32:ue8m0", "mxfp8": "e4m3/native/b32:ue8m0", "mxfp8 e5m2": "e5m2/native/b32:ue8m0"}
+SCHEMES = {
+    "mxfp4": "e2m1/packed/b32:ue8m0",
+    "mxfp8": "e4m3/native/b32:ue8m0",
+    "mxfp8 e5m2": "e5m2/native/b32:ue8m0",
+}
 RULES = ("floor", "even", "up", "nearest")
 
 

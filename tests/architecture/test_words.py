@@ -3,11 +3,13 @@
 import ast
 import re
 import subprocess
+import sys
 
 import pytest
 import source
 
 from qcore.errors import render
+from qcore.formats.table import FORMATS
 
 
 def test_the_names_of_tests_are_sentences():
@@ -54,3 +56,15 @@ def test_shell_scripts_are_well_formed():
     for path in [source.ROOT / ".ci" / "run", *source.files("tools", ".sh")]:
         result = subprocess.run(["bash", "-n", path], capture_output=True, text=True, check=False)
         assert result.returncode == 0, result.stderr
+
+
+def test_every_file_format_is_fuzzed():
+    listed = subprocess.run(
+        [sys.executable, "tools/fuzz.py", "--list"],
+        capture_output=True,
+        text=True,
+        cwd=source.ROOT,
+        check=True,
+    )
+    suffixes = {suffix[1:] for row in FORMATS for suffix in row.suffixes}
+    assert suffixes <= set(listed.stdout.split())
