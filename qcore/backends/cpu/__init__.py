@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from qcore.backends.cpu.engine import Cpu, open_engine
+from qcore.backends.cpu.engine import Cpu, open_backend
 
-__all__ = ["Cpu", "open_engine"]
+__all__ = ["Cpu", "open_backend"]

@@ -78,6 +78,6 @@ def _dense_of(shape: tuple[int, ...], packing: numbers.Packing) -> Geometry:
 
 
 @lru_cache(maxsize=1)
-def open_engine() -> Cpu:
+def open_backend() -> Cpu:
     """Open the cpu backend."""
     return Cpu()
