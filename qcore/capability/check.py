@@ -7,10 +7,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from qcore import errors
-from qcore.capability.problem import Problem, read_calibration, read_dtype, read_op, read_shape
+from qcore.capability.problem import Problem, read_calibration, read_dtype, read_op
 from qcore.capability.rows import Row
 from qcore.capability.table import TABLE, row_of
 from qcore.capability.verdict import Survey, Verdict
+from qcore.layout.dims import read_shape
 from qcore.scheme import BlockScale, BlockSize, QuantScheme
 from qcore.scheme.resolve import resolve
 
@@ -75,7 +76,7 @@ def check(
     Can't store native sub-byte values
     """
     row, version = row_of(on)
-    shape = read_shape(shape)
+    shape = None if shape is None else read_shape(shape)
     given = codebook is not None and codebook is not False
     problem = Problem(
         scheme=scheme if isinstance(scheme, QuantScheme) else QuantScheme(),
@@ -124,7 +125,7 @@ def survey(scheme: QuantScheme | Preset | str, shape: object = None) -> Survey:
     >>> bool(answers["burn-cubecl"]), bool(answers["burn-ndarray"])
     (True, False)
     """
-    shape = read_shape(shape)
+    shape = None if shape is None else read_shape(shape)
     return Survey({row.name: check(scheme, shape, op=row.survey_op, on=row.name) for row in TABLE.values()})
 
 

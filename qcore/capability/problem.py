@@ -123,20 +123,6 @@ def read_dtype(dtype: object) -> str:
     raise errors.build("unknown-name", kind="dtype", name=str(named), choices=("f16", "bf16", "f32", "f64"))
 
 
-def read_shape(shape: object) -> tuple[int, ...] | None:
-    """Read a shape: None, a whole number, or a sequence of them."""
-    if shape is None:
-        return None
-    given = (shape,) if hasattr(shape, "__index__") else shape
-    try:
-        dims = tuple(int(dim.__index__()) for dim in given)  # type: ignore[attr-defined]
-    except (AttributeError, TypeError):
-        raise errors.build("shape-invalid", shape=repr(shape)[:80]) from None
-    if any(dim < 0 for dim in dims):
-        raise errors.build("shape-invalid", shape=str(dims))
-    return dims
-
-
 def _is_percent(text: str) -> bool:
     try:
         return 0 < float(text) <= 100

@@ -10,11 +10,12 @@ import numpy as np
 
 from qcore import errors
 from qcore.capability import backend_row, check
+from qcore.layout.dims import read_shape
 from qcore.plan import Plan, make_plan
 from qcore.scheme import QuantMode, QuantScheme, QuantStore, QuantValue
 from qcore.scheme.codebook import Codebook
 from qcore.tensor import fields
-from qcore.tensor.data import TensorData, as_shape
+from qcore.tensor.data import TensorData
 from qcore.tensor.loading import load
 from qcore.tensor.qtensor import QTensor
 
@@ -128,7 +129,7 @@ def unpack(words: Any, shape: Any, value: Any, store: Any, *, mode: Any = QuantM
     >>> qcore.unpack([0xFEDCBA98], (8,), "q4f", "u32").tolist()
     [-8, -7, -6, -5, -4, -3, -2, -1]
     """
-    dims = as_shape(shape)
+    dims = read_shape(shape)
     plan = _packing_plan(value, store, mode, dims)
     dtype = fields.storage_dtype(plan)
     given = np.asarray(words)

@@ -8,6 +8,7 @@ from typing import Any, Final, Self
 from qcore import errors
 from qcore.calibration import methods
 from qcore.capability import BackendRow, Problem, Verdict, backend_row, check_problem, tied_scheme
+from qcore.layout.dims import whole_number
 from qcore.plan import ROUNDINGS, SCALE_RULES, Plan, make_plan
 from qcore.scheme import QuantMode, QuantScheme
 from qcore.scheme.codebook import Codebook
@@ -138,6 +139,7 @@ def _tied(given: Any, implied: str | None, explicit: bool) -> str | None:
 def _threads(threads: Any) -> int | None:
     if threads is None:
         return None
-    if isinstance(threads, bool) or not hasattr(threads, "__index__") or threads.__index__() < 1:
+    count = whole_number(threads)
+    if count is None or count < 1:
         raise errors.build("option-value", option="threads", expected="a whole number from 1", got=str(threads))
-    return int(threads.__index__())
+    return count

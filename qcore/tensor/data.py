@@ -16,6 +16,7 @@ from qcore import errors
 from qcore.calibration import scale_rounding
 from qcore.capability import check
 from qcore.layout import packing, regions
+from qcore.layout.dims import read_shape
 from qcore.plan import make_plan, make_scale_numbers
 from qcore.scheme import QuantMode, QuantScheme, ScaleDtype
 from qcore.scheme.resolve import resolve
@@ -55,7 +56,7 @@ class TensorData:
 
     def __init__(self, data: Any, shape: Sequence[int], dtype: Any) -> None:
         self._bytes: bytes = data if type(data) is bytes else bytes(memoryview(data).cast("B"))
-        self._shape: tuple[int, ...] = as_shape(shape)
+        self._shape: tuple[int, ...] = read_shape(shape)
         self._dtype: QuantScheme | str = _dtype_of(dtype)
         if isinstance(self._dtype, str):
             expected = prod(self._shape) * _PLAIN[self._dtype].itemsize
@@ -107,7 +108,7 @@ class TensorData:
             scheme meaningless.
         """
         found = resolve(scheme).scheme
-        dims = as_shape(shape)
+        dims = read_shape(shape)
         debug = found.debug()
         if found.is_two_level and global_scale is None:
             raise errors.build("data-needs-global", scheme=debug)
@@ -170,17 +171,6 @@ def values_of(split: regions.Regions, scheme: QuantScheme, shape: tuple[int, ...
         return raw.view(dtype).reshape(storage)
     # Burn's CPU writes ragged Q8 lines without padding: one byte per value, in order.
     return pack_fields(raw.view(np.int8).reshape(shape or (1,)), make_plan(scheme, shape))
-
-
-def as_shape(shape: Any) -> tuple[int, ...]:
-    """A shape as a tuple of non-negative ints."""
-    try:
-        dims = (int(shape.__index__()),) if hasattr(shape, "__index__") else tuple(int(d.__index__()) for d in shape)
-    except (AttributeError, TypeError):
-        raise errors.build("shape-invalid", shape=repr(shape)) from None
-    if any(d < 0 for d in dims):
-        raise errors.build("shape-invalid", shape=str(dims))
-    return dims
 
 
 def _dtype_of(dtype: Any) -> QuantScheme | str:

@@ -15,6 +15,7 @@ import numpy as np
 from qcore import errors
 from qcore.backends import loader
 from qcore.layout import packing
+from qcore.layout.dims import read_shape, whole_number
 from qcore.layout.reblock import reblock
 from qcore.plan import make_plan
 from qcore.scheme import BlockSize, QuantScheme, QuantStore
@@ -169,8 +170,8 @@ def _check_axis(store: QuantStore, rank: int) -> None:
 
 
 def _axes(axes: tuple[Any, ...], rank: int) -> tuple[int, ...]:
-    given = axes[0] if len(axes) == 1 and (axes[0] is None or not hasattr(axes[0], "__index__")) else axes
-    if given is None or len(given) == 0 and rank > 0:
+    given = axes[0] if len(axes) == 1 and whole_number(axes[0]) is None else axes
+    if given is None or len(given) == 0:
         return tuple(reversed(range(rank)))
     order = tuple(_axis(axis, rank) for axis in given)
     if sorted(order) != list(range(rank)):
@@ -179,24 +180,22 @@ def _axes(axes: tuple[Any, ...], rank: int) -> tuple[int, ...]:
 
 
 def _axis(axis: Any, rank: int) -> int:
-    index = axis.__index__() if hasattr(axis, "__index__") else None
+    index = whole_number(axis)
     if index is None or not -rank <= index < rank:
         raise errors.build("axis-invalid", axis=str(axis), rank=rank)
-    return int(index) % rank
+    return index % rank
 
 
 def _target_shape(shape: tuple[Any, ...], size: int) -> tuple[int, ...]:
-    given = tuple(shape[0]) if len(shape) == 1 and not hasattr(shape[0], "__index__") else shape
-    dims = [int(d.__index__()) if hasattr(d, "__index__") else -2 for d in given]
-    if dims.count(-1) == 1:
-        known = prod(d for d in dims if d != -1)
+    given = list(shape[0]) if len(shape) == 1 and whole_number(shape[0]) is None else list(shape)
+    if given.count(-1) == 1:
+        known = prod(read_shape([dim for dim in given if dim != -1]))
         if known > 0 and size % known == 0:
-            dims[dims.index(-1)] = size // known
-    if any(d < 0 for d in dims):
-        raise errors.build("shape-invalid", shape=str(tuple(given)))
+            given[given.index(-1)] = size // known
+    dims = read_shape(given)
     if prod(dims) != size:
-        raise errors.build("shape-invalid", variant="size", shape=str(tuple(dims)), count=size)
-    return tuple(dims)
+        raise errors.build("shape-invalid", variant="size", shape=str(dims), count=size)
+    return dims
 
 
 def _picks(key: Any, shape: tuple[int, ...]) -> tuple[int | slice, ...]:
@@ -205,15 +204,16 @@ def _picks(key: Any, shape: tuple[int, ...]) -> tuple[int | slice, ...]:
     dots = [i for i, k in enumerate(keys) if k is Ellipsis]
     if len(dots) > 1 or len(keys) - len(dots) > len(shape):
         raise errors.build("index-invalid", index=repr(key), shape=str(list(shape)))
-    at = dots[0] if dots else len(keys)
+    dot = dots[0] if dots else len(keys)
     fill = [slice(None)] * (len(shape) - (len(keys) - len(dots)))
-    keys = keys[:at] + fill + keys[at + len(dots):]
+    keys = keys[:dot] + fill + keys[dot + len(dots) :]
     picks: list[int | slice] = []
     for k, dim in zip(keys, shape, strict=True):
+        at = whole_number(k)
         if isinstance(k, slice):
             picks.append(k)
-        elif hasattr(k, "__index__") and not isinstance(k, (bool, np.bool_)) and -dim <= k.__index__() < dim:
-            picks.append(int(k.__index__()) % dim)
+        elif at is not None and -dim <= at < dim:
+            picks.append(at % dim)
         else:
             raise errors.build("index-invalid", index=repr(k), shape=str(list(shape)))
     return tuple(picks)
