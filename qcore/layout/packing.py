@@ -151,8 +151,10 @@ def global_nbytes(scheme: QuantScheme) -> int:
     return GLOBAL_SCALE_NBYTES if scheme.is_two_level else 0
 
 
-def quantized_data_len(scheme: QuantScheme, shape: Sequence[int]) -> int:
+def quantized_data_len(scheme: QuantScheme | str, shape: Sequence[int]) -> int:
     """Return the bytes of a whole quantized tensor: values, scales, global scale, nothing between.
+
+    The scheme may also be given as its text or a preset's name.
 
     Raises
     ------
@@ -164,6 +166,8 @@ def quantized_data_len(scheme: QuantScheme, shape: Sequence[int]) -> int:
     >>> quantized_data_len(QuantScheme.parse("q4s/u32"), (3, 3))
     16
     """
+    if not isinstance(scheme, QuantScheme):
+        scheme = resolve(scheme).scheme
     return values_nbytes(scheme, shape) + scales_nbytes(scheme, shape) + global_nbytes(scheme)
 
 

@@ -124,11 +124,12 @@ class BlockSize:
         >>> BlockSize([1, 4, 32]).permuted([2, 0, 1])
         BlockSize([32, 1, 4])
         """
-        full = self.expand(len(axes))
-        if sorted(axis % max(len(axes), 1) for axis in axes) != list(range(len(axes))):
-            raise errors.build(
-                "argument-type", argument="axes", expected="a permutation of the axes", got=str(axes)
-            )
+        rank = len(axes)
+        full = self.expand(rank)
+        places = range(-rank, rank)
+        if any(axis not in places for axis in axes) or len({axis % rank for axis in axes}) != rank:
+            expected = f"a permutation of {rank} axes"
+            raise errors.build("argument-type", argument="axes", expected=expected, got=str(tuple(axes)))
         return BlockSize(full[axis] for axis in axes)
 
     @property

@@ -149,7 +149,9 @@ def _divided(
             starts = np.arange(0, x.shape[axis], extent)
             peaks = np.repeat(np.maximum.reduceat(peaks, starts, axis), extent, axis)
             peaks = peaks[(slice(None),) * axis + (slice(0, x.shape[axis]),)]
-    return np.divide(x, peaks, out=np.full(x.shape, np.nan), where=peaks > 0)
+    quotient = np.full(x.shape, np.nan)
+    np.divide(x, peaks, out=quotient, where=peaks > 0)
+    return quotient
 
 
 def _windows(shape: tuple[int, ...], extents: tuple[int, ...]) -> Iterator[Slices]:

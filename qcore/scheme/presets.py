@@ -164,7 +164,7 @@ PRESETS: Final = Presets(
             "int8",
             "q8s/native/t:f32",
             "8-bit integers and one scale for the whole tensor.",
-            "Every Burn target.",
+            "Every Burn target, whatever the shape.",
         ),
         _row(
             "int8-b32",

@@ -86,8 +86,9 @@ class _Reader:
 
     def read(self, also: tuple[str, ...]) -> ParsedText:
         first, *rest = (field.strip().lower() for field in self.text.split("/"))
-        kind = "value" if rest else "value or preset"
-        value = self._word(QuantValue, kind, first, (*VALUE_WORDS, *VALUE_ALIASES, *(() if rest else also)))
+        names = () if rest else also
+        kind, listed = ("value or preset", (*VALUE_WORDS, "or a preset")) if names else ("value", VALUE_WORDS)
+        value = self._word(QuantValue, kind, first, (*VALUE_WORDS, *VALUE_ALIASES, *names), listed)
         found: dict[str, Any] = {}
         for field in rest:
             name, content = self._field(field)
@@ -157,16 +158,18 @@ class _Reader:
     def _dtype(self, what: str, example: str, argument: str) -> ScaleDtype:
         if not argument:
             raise self._refusal(f"{what} names its scale dtype, as in {example}")
-        return self._word(ScaleDtype, "scale dtype", argument, (*SCALE_WORDS, *SCALE_ALIASES))
+        return self._word(ScaleDtype, "scale dtype", argument, (*SCALE_WORDS, *SCALE_ALIASES), SCALE_WORDS)
 
-    def _word(self, enum: type[T], kind: str, word: str, choices: tuple[str, ...]) -> T:
+    def _word(
+        self, enum: type[T], kind: str, word: str, choices: tuple[str, ...], listed: tuple[str, ...]
+    ) -> T:
         if not word:
             raise self._refusal(f"it begins with a {kind}, and there is none")
         try:
             return enum(word)
         except errors.InvalidSchemeError:
             pass
-        raise self._refusal(f"unknown {kind} {_short(word)!r}{words.did_you_mean(word, choices)}")
+        raise self._refusal(f"unknown {kind} {_short(word)!r}{words.did_you_mean(word, choices, listed)}")
 
     def _refusal(self, reason: str) -> errors.QuantError:
         return errors.build("scheme-text", text=_short(self.text, _SHOWN), reason=reason)

@@ -60,8 +60,8 @@ def nearest(word: str, choices: Iterable[str]) -> str | None:
     return found[0] if found else None
 
 
-def did_you_mean(word: str, choices: Iterable[str]) -> str:
-    """Return ``, did you mean 'x'?`` or the list of choices, to end a sentence with.
+def did_you_mean(word: str, choices: Iterable[str], listed: Iterable[str] | None = None) -> str:
+    """Return ``, did you mean 'x'?``, or the choices in brackets, to end a sentence with.
 
     Parameters
     ----------
@@ -69,6 +69,8 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str:
         What was written.
     choices : iterable of str
         What could have been written.
+    listed : iterable of str, optional
+        What to list when nothing comes close, where all of the choices would be too many.
 
     Returns
     -------
@@ -84,7 +86,7 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str:
     """
     known = tuple(choices)
     close = nearest(word, known)
-    return f", did you mean {close!r}?" if close else f" ({', '.join(known)})"
+    return f", did you mean {close!r}?" if close else f" ({', '.join(listed or known)})"
 
 
 def unknown(kind: str, name: object, choices: Iterable[str]) -> NoReturn:
