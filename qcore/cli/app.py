@@ -45,7 +45,12 @@ def _run(words: list[str]) -> int:
         code = build()(args=words, prog_name="qcore", standalone_mode=False)
     except UsageError as problem:
         problem.show()
-        return exits.USAGE
+        facts: dict[str, object] = {
+            "code": "usage",
+            "class": type(problem).__name__,
+            "message": problem.format_message(),
+        }
+        return _failed(facts, exits.USAGE, words)
     return int(code or 0)
 
 
@@ -56,7 +61,11 @@ def _refused(error: errors.QuantError, words: list[str]) -> int:
     named = f"{facts['tensor']}: " if facts.get("tensor") else ""
     _say(f"error[{facts['code']}]", f"{named}{facts['message']}")
     if not _asked(words, "-q", "--quiet"):
-        lines = [f"  why: {facts['cause']}", "  what to do:", *(f"    - {text}" for text in facts["solutions"])]
+        lines = [
+            f"  why: {facts['cause']}",
+            "  what to do:",
+            *(f"    - {text}" for text in facts["solutions"]),
+        ]
         lines.append(f"  more: qcore explain {facts['code']}")
         sys.stderr.writelines(output.printable(line) + "\n" for line in lines)
     keys = ("code", "class", "message", "tensor", "cause", "solutions", "params")
@@ -78,7 +87,9 @@ def _unexpected(error: Exception, words: list[str]) -> int:
         traceback.print_exc()
     _say("error", f"unexpected {type(error).__name__}: {error}")
     sys.stderr.write("  what to do:\n    - Run it again with -v and report what it prints.\n")
-    return _failed({"code": None, "class": type(error).__name__, "message": str(error)}, exits.UNEXPECTED, words)
+    return _failed(
+        {"code": None, "class": type(error).__name__, "message": str(error)}, exits.UNEXPECTED, words
+    )
 
 
 def _say(label: str, text: str) -> None:

@@ -15,9 +15,13 @@ SOME_FAILED = 7  # of a batch under --keep-going
 INTERRUPTED = 130
 
 # errors of what was typed, whatever their class
-_USAGE_CODES = frozenset({"file-exists", "option-value", "file-tensor-missing", "nothing-selected", "params-and-calibration"})
+_USAGE_CODES = frozenset(
+    {"file-exists", "option-value", "file-tensor-missing", "nothing-selected", "params-and-calibration"}
+)
 # words that name a scheme; any other unknown word is a mistyped option
-_SCHEME_WORDS = frozenset({"preset", "scheme", "value", "quant value", "store", "scale dtype", "mode", "codebook"})
+_SCHEME_WORDS = frozenset(
+    {"preset", "scheme", "value", "quant value", "store", "scale dtype", "mode", "codebook"}
+)
 _BY_CLASS: tuple[tuple[type[errors.QuantError], int], ...] = (
     (errors.DeviceError, DEVICE),
     (errors.OperationCancelled, INTERRUPTED),

@@ -1,6 +1,7 @@
 """What a command hands back, and how it reaches a terminal: columns, colours, and no control code from a file."""
 
 import json
+import math
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -57,7 +58,9 @@ def columns(header: Sequence[str], rows: Iterable[Sequence[object]], *, right: s
     table = [list(header), *cells]
     widths = [max(len(row[at]) for row in table) for at in range(len(header))]
     sides = right.ljust(len(header), "l")
-    return ["  ".join(_cell(*cell) for cell in zip(row, widths, sides, strict=True)).rstrip() for row in table]
+    return [
+        "  ".join(_cell(*cell) for cell in zip(row, widths, sides, strict=True)).rstrip() for row in table
+    ]
 
 
 def _cell(text: str, width: int, side: str) -> str:
@@ -93,8 +96,18 @@ def write(result: Result, *, command: str, as_json: bool) -> None:
         if reconfigure is not None:  # a name that the terminal's encoding lacks is shown escaped
             reconfigure(errors="backslashreplace")
     if as_json:
-        text = json.dumps({"schema": f"qcore.{command}/1", **result.document}, indent=2, allow_nan=False)
+        document = _finite({"schema": f"qcore.{command}/1", **result.document})
+        text = json.dumps(document, indent=2, allow_nan=False)
         sys.stdout.write(text + "\n")
     else:
         sys.stdout.writelines(line + "\n" for line in result.lines)
     sys.stdout.flush()
+
+
+def _finite(value: Any) -> Any:
+    """Write numbers that JSON does not have (NaN, infinities) as texts."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -22,8 +22,10 @@ __all__ = ["UsageError", "build"]
 UsageError: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 _ALWAYS = ("json", "verbose", "quiet")
 _HELP = {"help_option_names": ["-h", "--help"]}
-_EPILOG = "Exit codes: 0 ok, 1 unexpected, 2 usage, 3 scheme refused, 4 input unreadable or corrupt, 5 check failed, \
+_EPILOG = (
+    "Exit codes: 0 ok, 1 unexpected, 2 usage, 3 scheme refused, 4 input unreadable or corrupt, 5 check failed, \
 6 device unavailable, 7 some tensors failed, 130 interrupted."
+)
 
 
 class _Commands(TyperGroup):
@@ -107,6 +109,9 @@ def _with_shared(
         return inner(ctx, shared, **given)
 
     context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    taken = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*mine, *(declared[n] for n in names))]
+    taken = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in (*mine, *(declared[n] for n in names))
+    ]
     outer.__signature__ = inspect.Signature([context, *taken])  # type: ignore[attr-defined]  # functions take attributes
     return outer

@@ -54,14 +54,19 @@ class Settings:
 
 
 def shared_options(
-    backend: Annotated[str | None, typer.Option(help="Where to run: cpu, reference, burn-ndarray. [default: cpu]")] = None,
+    backend: Annotated[
+        str | None, typer.Option(help="Where to run: cpu, reference, burn-ndarray. [default: cpu]")
+    ] = None,
     threads: Annotated[int | None, typer.Option(help="At most this many threads.", min=1)] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     limit: Annotated[
         list[str] | None, typer.Option(help="Raise a limit of the readers: NAME=NUMBER (see qcore limits).")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print exactly one JSON document.")] = False,
-    verbose: Annotated[int, typer.Option("--verbose", "-v", count=True, help="Say more on standard error.")] = 0,
+    verbose: Annotated[
+        int,
+        typer.Option("--verbose", "-v", count=True, show_default=False, help="Say more on standard error."),
+    ] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say less on standard error.")] = False,
 ) -> None:
     """Declare the options; their values go through :func:`merge`."""

@@ -34,7 +34,11 @@ _ROWS = (
     _row(
         "info",
         "List a file's tensors: shape, dtype or scheme, parameters, bytes.",
-        ("qcore info model.safetensors", "qcore info model.safetensors --pattern '*.weight'", "qcore info a.npz b.npy --tree"),
+        (
+            "qcore info model.safetensors",
+            "qcore info model.safetensors --pattern '*.weight'",
+            "qcore info a.npz b.npy --tree",
+        ),
         LIMIT,
     ),
     _row(

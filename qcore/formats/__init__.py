@@ -1,7 +1,7 @@
 """Files of tensors: one reader for all formats, one way to write, errors that name the byte.
 
-A row in :mod:`qcore.formats.table` is a format; its module knows how arrays lie in it and nothing else. What a quantized
-tensor looks like among plain arrays stands in :mod:`qcore.formats.convention`.
+A row in :mod:`qcore.formats.table` is a format; its module knows how arrays lie in it and nothing else. What a
+quantized tensor looks like among plain arrays stands in :mod:`qcore.formats.convention`.
 """
 
 from qcore.formats.limits import LIMITS

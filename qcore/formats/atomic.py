@@ -1,9 +1,9 @@
 """Files that appear whole or not at all.
 
-A new file is written beside its destination under a name of its own, flushed to the disk, and renamed over the destination
-as the last step; then the folder is flushed. Whoever looks sees the complete old file or the complete new one. A process
-that dies in between leaves a file called ``.qcore-<destination>-<random>.tmp`` (both hexadecimal); the next save of the same
-destination removes it, unless its writer is still alive and holds its lock.
+A new file is written beside its destination under a name of its own, flushed to the disk, and renamed over the
+destination as the last step; then the folder is flushed. Whoever looks sees the complete old file or the complete
+new one. A process that dies in between leaves a file called ``.qcore-<destination>-<random>.tmp`` (both
+hexadecimal); the next save of the same destination removes it, unless its writer is still alive and holds its lock.
 """
 
 import hashlib

@@ -1,9 +1,9 @@
-"""What is to be written, before a format knows of it: groups of arrays, one for each tensor, loaded one group at a time."""
+"""What is to be written, before a format knows of it: a group of arrays for each tensor, loaded one by one."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +72,7 @@ class Content:
         return replace(self, metadata={**self.metadata, key: text})
 
     def hold_names(self, path: str, *, reserved: tuple[str, ...]) -> None:
-        """Refuse what a reader would refuse: names that are taken, reserved, too long or no Unicode, and high ranks."""
+        """Refuse what a reader would refuse: names taken, reserved, too long or no Unicode, and high ranks."""
         limits = Limits()
         seen: set[str] = set()
         for entry in self.entries():
@@ -100,14 +100,18 @@ def gather(
     groups = []
     for name in names:
         if not isinstance(name, str):
-            raise errors.build("argument-type", argument="a tensor's name", expected="a text", got=type(name).__name__)
+            raise errors.build(
+                "argument-type", argument="a tensor's name", expected="a text", got=type(name).__name__
+            )
         value = tensors[name] if isinstance(tensors, Mapping) else Deferred.of(tensors, name)
         groups.append(_given(name, value, path))
     records = {group.info.name: text for group in groups if (text := group.record) is not None}
     texts = {} if isinstance(tensors, Mapping) else dict(tensors.metadata)
     for key, text in (metadata or {}).items():
-        if not isinstance(key, str) or not isinstance(text, str):
-            raise errors.build("argument-type", argument="metadata", expected="texts by texts", got=f"{key!r}: {text!r}")
+        if not all(isinstance(word, str) for word in (key, text)):
+            raise errors.build(
+                "argument-type", argument="metadata", expected="texts by texts", got=f"{key!r}: {text!r}"
+            )
         texts[key] = text
     return Content(tuple(groups), texts, digests, records)
 
@@ -125,7 +129,9 @@ def _given(name: str, value: Any, path: str) -> Group:
     array = np.asarray(value)
     known = array.dtype.name in BY_NAME or array.dtype == np.complex128
     if not known or array.dtype.names is not None:
-        raise errors.build("file-cannot-hold", tensor=name, path=path, format="tensor", what=f"{array.dtype} elements")
+        raise errors.build(
+            "file-cannot-hold", tensor=name, path=path, format="tensor", what=f"{array.dtype} elements"
+        )
     return _plain(name, array.dtype.name, array.shape, lambda: array)
 
 
@@ -147,13 +153,17 @@ def _quantized(
 ) -> Group:
     entries = convention.entries_of(name, scheme, shape)
     parts = tuple(entry.name for entry in entries)
-    info = TensorInfo(name, shape, None, scheme, sum(entry.nbytes for entry in entries), parts, rules, codebook)
+    info = TensorInfo(
+        name, shape, None, scheme, sum(entry.nbytes for entry in entries), parts, rules, codebook
+    )
     return Group(info, entries, lambda: convention.arrays_of(name, load()))
 
 
 def _plain(name: str, dtype: str, shape: tuple[int, ...], load: Callable[[], Any]) -> Group:
     entry = convention.entry(name, dtype, shape)
-    return Group(TensorInfo(name, shape, dtype, None, entry.nbytes, (name,)), (entry,), lambda: {name: load()})
+    return Group(
+        TensorInfo(name, shape, dtype, None, entry.nbytes, (name,)), (entry,), lambda: {name: load()}
+    )
 
 
 def byte_view(array: np.ndarray) -> np.ndarray:
@@ -168,7 +178,7 @@ def byte_view(array: np.ndarray) -> np.ndarray:
     return flat.view(np.uint8)
 
 
-def digest(pieces: Iterator[bytes] | tuple[np.ndarray, ...]) -> str:
+def digest(pieces: Iterable[bytes | memoryview]) -> str:
     """Return the digest that is recorded for an array: blake2b-128 of its stored bytes, in hexadecimal."""
     running = hashlib.blake2b(digest_size=_DIGEST_BYTES)
     for piece in pieces:

@@ -1,10 +1,10 @@
 """How a quantized tensor lies in a file whose format knows plain arrays only.
 
-``w`` is the values region as it lies in memory, in its storage shape (I8, U8 or U32); ``w.scale`` the scales in the shape of
-their grid and in their dtype; ``w.global_scale`` one F32, with two levels; ``w.lookup_table`` the F32 table of a lookup
-scheme. A record, one JSON object for each tensor, is the scheme in Burn's own form plus the logical ``shape``, the ``rules``
-the tensor was made by, and the name of the ``codebook``. Any tool can look at the arrays; with the record they are a tensor
-again, equal to the one that was saved.
+``w`` is the values region as it lies in memory, in its storage shape (I8, U8 or U32); ``w.scale`` the scales in the
+shape of their grid and in their dtype; ``w.global_scale`` one F32, with two levels; ``w.lookup_table`` the F32
+table of a lookup scheme. A record, one JSON object for each tensor, is the scheme in Burn's own form plus the
+logical ``shape``, the ``rules`` the tensor was made by, and the name of the ``codebook``. Any tool can look at the
+arrays; with the record they are a tensor again, equal to the one that was saved.
 """
 
 from __future__ import annotations
@@ -89,7 +89,14 @@ def infos(stored: Stored, path: str, limits: Limits) -> dict[str, TensorInfo]:
         _hold_parts(info, stored.entries, path)
         for part in info.parts:
             if part in taken:
-                raise malformed(path, "in the records", "a part", part, f"one tensor, not {taken[part]!r} too", tensor=name)
+                raise malformed(
+                    path,
+                    "in the records",
+                    "a part",
+                    part,
+                    f"one tensor, not {taken[part]!r} too",
+                    tensor=name,
+                )
             taken[part] = name
     found: dict[str, TensorInfo] = {}
     for name, item in stored.entries.items():
@@ -106,7 +113,12 @@ def _hold_parts(info: TensorInfo, entries: Mapping[str, Entry], path: str) -> No
         got = entries.get(expected.name)
         if got is None:
             raise errors.build(
-                "file-tensor-missing", variant="none-close", tensor=info.name, path=path, name=expected.name, choices=()
+                "file-tensor-missing",
+                variant="none-close",
+                tensor=info.name,
+                path=path,
+                name=expected.name,
+                choices=(),
             )
         if (got.dtype, got.shape) != (expected.dtype, expected.shape):
             raise malformed(
@@ -137,7 +149,9 @@ def _described(name: str, text: str, path: str, limits: Limits) -> TensorInfo:
     codebook = record.get("codebook")
     if codebook is not None and not isinstance(codebook, str):
         raise malformed(path, where, "the codebook's name", codebook, "a text", tensor=name)
-    own = {key: record[key] for key in ("value", "store", "mode", "tensor", "block") if key in record}
+    own: dict[str, Any] = {
+        key: record[key] for key in ("value", "store", "mode", "tensor", "block") if key in record
+    }
     try:
         scheme = QuantScheme.from_dict(own)
         dims = tuple(shape)
@@ -199,4 +213,3 @@ def join(info: TensorInfo, array: Callable[[str], np.ndarray]) -> QTensor:
         )
     except errors.QuantError as problem:
         raise problem.for_tensor(info.name) from None
-

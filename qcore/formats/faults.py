@@ -40,6 +40,8 @@ def malformed(
     )
 
 
-def truncated(path: str, size: int, what: str, needed: int, *, tensor: str | None = None) -> errors.QuantError:
+def truncated(
+    path: str, size: int, what: str, needed: int, *, tensor: str | None = None
+) -> errors.QuantError:
     """Build the error of a file that ends before something it announces."""
     return errors.build("file-truncated", tensor=tensor, path=path, size=size, what=what, needed=needed)

@@ -1,14 +1,13 @@
 """A strict JSON reader that walks a text once and knows where it is.
 
-The library's parser keeps the last of two equal keys, takes ``NaN`` for a number, turns ``1e3`` into a float and builds
-whatever a file asks it to build, many times the size of its text. This one hands out one token at a time, so that a reader
-takes only what its format allows, and every complaint carries the byte it is about.
+The library's parser keeps the last of two equal keys, takes ``NaN`` for a number, turns ``1e3`` into a float and
+builds whatever a file asks it to build, many times the size of its text. This one hands out one token at a time, so
+that a reader takes only what its format allows, and every complaint carries the byte it is about.
 """
 
 import json
 import re
 from collections.abc import Iterator
-from json.decoder import scanstring  # the C scanner; strict about control characters
 
 from qcore import errors
 from qcore.formats.faults import malformed
@@ -20,6 +19,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _WORD = re.compile(r"[A-Za-z_+\-.0-9]+")
 _LITERALS = ("true", "false", "null")
 _DEEPEST = 128
+_STRINGS = json.JSONDecoder()  # in C; strict about control characters
 _SHOWN = 40
 
 
@@ -43,7 +43,13 @@ class Cursor:
         self._at = 0
 
     def fault(
-        self, found: object, allowed: object, *, at: int | None = None, rule: str = "the header", tensor: str | None = None
+        self,
+        found: object,
+        allowed: object,
+        *,
+        at: int | None = None,
+        rule: str = "the header",
+        tensor: str | None = None,
     ) -> errors.QuantError:
         """Build the error of a broken rule at a position, the current one by default."""
         return malformed(self._path, self.offset(at), rule, found, allowed, tensor=tensor)
@@ -95,9 +101,10 @@ class Cursor:
             raise self.fault(self.shown(), what)
         start = self._at
         try:
-            value, self._at = scanstring(self._text, start + 1, True)
+            found, self._at = _STRINGS.raw_decode(self._text, start)
         except json.JSONDecodeError as problem:
             raise self.fault(problem.msg, what, at=problem.pos) from None
+        value = str(found)
         if not value.isascii():
             try:
                 value.encode()

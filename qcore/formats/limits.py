@@ -1,7 +1,7 @@
 """What a reader accepts at most: one table, shown by ``qcore limits``.
 
-A limit bounds what a file may ask of memory and time before its data is looked at. Rows that have room above their default
-are raised with ``qcore.open(path, limits={name: value})``, up to their ceiling; the others are fixed.
+A limit bounds what a file may ask of memory and time before its data is looked at. Rows that have room above their
+default are raised with ``qcore.open(path, limits={name: value})``, up to their ceiling; the others are fixed.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,9 @@ _ROWS = (
     Limit("safetensors-header", 64 * _MIB, 100_000_000, "bytes", "JSON header of a safetensors file"),
     Limit("npy-header", 64 << 10, 64 << 10, "bytes", "header of an .npy array, versions 1 to 3"),
     Limit("npz-members", 100_000, 1_000_000, "members", "arrays in an .npz archive"),
-    Limit("npz-expanded", 1 << 30, 1 << 40, "bytes", "compressed members of an .npz archive, unpacked, together"),
+    Limit(
+        "npz-expanded", 1 << 30, 1 << 40, "bytes", "compressed members of an .npz archive, unpacked, together"
+    ),
     Limit("npz-record", 64 * _MIB, 1 << 30, "bytes", "member __qcore__ of an .npz archive"),
     Limit("metadata-record", _MIB, _MIB, "bytes", "the JSON that describes one quantized tensor"),
     Limit("rank", 8, 8, "dimensions", "rank of a tensor", "FormatError"),
@@ -61,7 +63,10 @@ class Limits:
                 raise errors.build("unknown-name", kind="limit", name=name, choices=tuple(LIMITS))
             if not 0 <= value <= row.ceiling:
                 raise errors.build(
-                    "option-value", option=f"limit {name}", expected=f"0 to {row.ceiling} {row.unit}", got=value
+                    "option-value",
+                    option=f"limit {name}",
+                    expected=f"0 to {row.ceiling} {row.unit}",
+                    got=value,
                 )
             self._values[name] = value
 
@@ -73,7 +78,11 @@ class Limits:
         row, allowed = LIMITS[name], self._values[name]
         if found <= allowed:
             return
-        advice = f"limit {name}" if allowed >= row.ceiling else f"limit {name}, raised to at most {row.ceiling} by limits="
+        advice = (
+            f"limit {name}"
+            if allowed >= row.ceiling
+            else f"limit {name}, raised to at most {row.ceiling} by limits="
+        )
         raise errors.build(
             "file-limit" if row.breach == "LimitError" else "file-malformed",
             tensor=tensor,

@@ -37,7 +37,9 @@ class NpyFile:
     def __init__(self, source: Source, limits: Limits, dtype: str | None) -> None:
         name = source.path.stem
         self._source = source
-        self._header = npy_header.parse(source.read, source.size, source.name, limits, tensor=name, dtype=dtype)
+        self._header = npy_header.parse(
+            source.read, source.size, source.name, limits, tensor=name, dtype=dtype
+        )
         header = self._header
         self.entries = MappingProxyType({name: Entry(name, header.dtype, header.shape, header.nbytes)})
 
@@ -46,7 +48,7 @@ class NpyFile:
         import numpy as np
 
         stored = np.empty(self._header.nbytes, np.uint8)
-        self._source.read_into(self._header.start, memoryview(stored))
+        self._source.read_into(self._header.start, stored.data)
         return decode(stored, self._header, self._source.name, name)
 
     def raw(self, name: str) -> Iterator[bytes]:
@@ -66,7 +68,7 @@ def decode(stored: np.ndarray, header: npy_header.ArrayHeader, path: str, name: 
     if header.dtype == "bool" and stored.size and stored.max() > 1:
         at = header.start + int((stored > 1).argmax())
         raise malformed(path, at, "a truth value", int(stored.max()), "0 or 1", tensor=name)
-    flat = stored.view(numpy_dtype(header.dtype))
+    flat: np.ndarray = stored.view(numpy_dtype(header.dtype))
     if header.big_endian != (sys.byteorder == "big") and flat.dtype.itemsize > 1:
         flat = flat.byteswap(inplace=True)
     if header.fortran:
@@ -91,12 +93,11 @@ def write(file: BinaryIO, path: str, content: Content) -> None:
         raise errors.build("file-cannot-hold", path=path, format="npy", what=what)
     (group,) = content.groups
     info = group.info
-    lost = info.dtype in BY_NAME and BY_NAME[info.dtype].is_extension
-    if info.scheme is not None or info.dtype is None or lost:
+    if info.dtype is None or (info.dtype in BY_NAME and BY_NAME[info.dtype].is_extension):
         what = f"a quantized tensor ({info.scheme})" if info.scheme is not None else f"{info.dtype} elements"
         raise errors.build("file-cannot-hold", tensor=info.name, path=path, format="npy", what=what)
     if content.metadata or content.digests:
         raise errors.build("file-cannot-hold", path=path, format="npy", what="metadata or digests")
     content.hold_names(path, reserved=())
     file.write(array_header(info.dtype, info.shape))
-    file.write(memoryview(byte_view(group.load()[info.name])))
+    file.write(byte_view(group.load()[info.name]).data)

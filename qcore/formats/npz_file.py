@@ -1,8 +1,9 @@
 """An .npz archive: arrays by name, and one member of ours that says what plain arrays cannot.
 
 NumPy's format has no names for bfloat16 and small floats, so their bits are stored as unsigned integers. The member
-``__qcore__`` is a JSON object: ``dtypes`` names those arrays' elements, ``schemes`` holds the records of quantized tensors,
-``metadata`` the caller's texts, ``digests`` one digest for each array. NumPy hands it out as bytes and reads the rest.
+``__qcore__`` is a JSON object: ``dtypes`` names those arrays' elements, ``schemes`` holds the records of quantized
+tensors, ``metadata`` the caller's texts, ``digests`` one digest for each array. NumPy hands it out as bytes and
+reads the rest.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ class NpzFile:
         self._members: dict[str, Member] = {}
         for name, member in found.items():
             if not name.endswith(_SUFFIX):
-                raise malformed(source.name, "in its directory", "a member", repr(name), f"arrays, NAME{_SUFFIX}")
+                raise malformed(
+                    source.name, "in its directory", "a member", repr(name), f"arrays, NAME{_SUFFIX}"
+                )
             self._members[name[: -len(_SUFFIX)]] = member
         self._headers = {name: self._header(name) for name in self._members}
         entries = {name: Entry(name, h.dtype, h.shape, h.nbytes) for name, h in self._headers.items()}
@@ -90,7 +93,12 @@ class NpzFile:
                 return source.read(member.start + offset, count)
 
         return npy_header.parse(
-            read, member.size, source.name, self._limits, tensor=name, dtype=None if dtype is None else parse_dtype(dtype)
+            read,
+            member.size,
+            source.name,
+            self._limits,
+            tensor=name,
+            dtype=None if dtype is None else parse_dtype(dtype),
         )
 
     def _dtype_asked(self, name: str) -> Any:
@@ -126,7 +134,9 @@ def _head(pieces: Iterator[bytes]) -> bytes:
 def _objects(record: Mapping[str, Any], key: str, path: str) -> dict[str, Any]:
     found = record.get(key, {})
     if not isinstance(found, dict):
-        raise malformed(path, f"in its member {_RECORD!r}", f"the value of {key}", type(found).__name__, "an object")
+        raise malformed(
+            path, f"in its member {_RECORD!r}", f"the value of {key}", type(found).__name__, "an object"
+        )
     return found
 
 
@@ -139,7 +149,7 @@ def _texts(record: Mapping[str, Any], key: str, path: str) -> Mapping[str, str]:
 
 
 def read(source: Source, limits: Limits, dtype: Any) -> NpzFile:
-    """Open the entries of an archive; ``dtype`` says what elements are where the file lost it: one for all, or by name."""
+    """Open the entries of an archive; ``dtype``, one for all or by name, is what elements are where that is lost."""
     return NpzFile(source, limits, dtype)
 
 
@@ -171,13 +181,15 @@ def _write_group(
         # the length is known beforehand, and the larger form of the header makes room for any
         with archive.open(_row(entry.name + _SUFFIX, path), "w", force_zip64=True) as member:
             member.write(array_header(carrier, entry.shape))
-            member.write(memoryview(data))
-        digests[entry.name] = digest((data,))
+            member.write(data.data)
+        digests[entry.name] = digest((data.data,))
 
 
 def _row(name: str, path: str) -> zipfile.ZipInfo:
     if "\0" in name:
-        raise errors.build("file-name-refused", path=path, name=ascii(name), reason="zip archives end names at NUL")
+        raise errors.build(
+            "file-name-refused", path=path, name=ascii(name), reason="zip archives end names at NUL"
+        )
     row = zipfile.ZipInfo("member", _DATE)
     row.filename = row.orig_filename = name  # the constructor would turn the system's separators
     row.external_attr = _MODE

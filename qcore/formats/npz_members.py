@@ -78,7 +78,14 @@ def members(source: Source, limits: Limits) -> dict[str, Member]:
             rows = archive.infolist()
     except errors.QuantError:
         raise
-    except (zipfile.BadZipFile, NotImplementedError, OSError, OverflowError, ValueError, struct.error) as problem:
+    except (
+        zipfile.BadZipFile,
+        NotImplementedError,
+        OSError,
+        OverflowError,
+        ValueError,
+        struct.error,
+    ) as problem:
         raise malformed(path, "in its directory", "the archive", problem, "a zip archive") from None
     limits.hold("npz-members", len(rows), path=path)
     found: dict[str, Member] = {}
@@ -111,11 +118,15 @@ def _member(source: Source, row: zipfile.ZipInfo, name: str) -> Member:
     start = at + _LOCAL.size + fields[-2] + fields[-1]
     deflated = row.compress_type == zipfile.ZIP_DEFLATED
     if row.compress_size < 0 or start + row.compress_size > source.size:
-        raise fault("the range of the data", f"{start} to {start + row.compress_size}", f"up to {source.size}")
+        raise fault(
+            "the range of the data", f"{start} to {start + row.compress_size}", f"up to {source.size}"
+        )
     if row.file_size < 0 or (not deflated and row.file_size != row.compress_size):
         raise fault("the length", row.file_size, f"{row.compress_size}, as stored")
     if deflated and row.file_size > row.compress_size * _DEFLATE_RATIO:
-        raise fault("the length", row.file_size, f"{_DEFLATE_RATIO} times the {row.compress_size} packed bytes")
+        raise fault(
+            "the length", row.file_size, f"{_DEFLATE_RATIO} times the {row.compress_size} packed bytes"
+        )
     return Member(name, start, row.compress_size, row.file_size, deflated, row.CRC)
 
 
@@ -148,7 +159,12 @@ def stream(source: Source, member: Member) -> Iterator[bytes]:
         raise malformed(path, where, "the unpacked length", done, member.size, tensor=member.name)
     if crc != member.crc:
         raise errors.build(
-            "file-checksum", tensor=member.name, path=path, name=member.name, got=f"{crc:08x}", expected=f"{member.crc:08x}"
+            "file-checksum",
+            tensor=member.name,
+            path=path,
+            name=member.name,
+            got=f"{crc:08x}",
+            expected=f"{member.crc:08x}",
         )
 
 
@@ -163,7 +179,9 @@ def _unpacked(source: Source, member: Member, unpacker: zlib._Decompress | None)
                 piece = unpacker.decompress(packed, _PIECE)
             except zlib.error as problem:
                 where = f"in its member {member.name!r}"
-                raise malformed(source.name, where, "the packed data", problem, "deflate", tensor=member.name) from None
+                raise malformed(
+                    source.name, where, "the packed data", problem, "deflate", tensor=member.name
+                ) from None
             packed = unpacker.unconsumed_tail
             if piece:
                 yield piece

@@ -1,4 +1,4 @@
-"""What every format hands over: entries as they are stored, tensors as they are meant, and the reader between them."""
+"""What every format hands over: entries as stored, tensors as meant, and the reader between them."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Entry:
 class TensorInfo:
     """A tensor as it is meant, known without reading its data.
 
-    ``dtype`` names the element type of a plain tensor and is None for a quantized one, whose ``scheme`` is given instead;
-    ``nbytes`` counts what the file spends on it; ``parts`` are the names of its stored arrays.
+    ``dtype`` names the element type of a plain tensor and is None for a quantized one, whose ``scheme`` is given
+    instead; ``nbytes`` counts what the file spends on it; ``parts`` are the names of its stored arrays.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Stored(Protocol):
 
 
 class Reader(Protocol):
-    """An open file: names, what is known of each tensor, and the tensors themselves, each read when it is asked for."""
+    """An open file: names, what is known of each tensor, and the tensors, each read when it is asked for."""
 
     path: Path
     format: str
@@ -115,9 +115,11 @@ class Writer(Protocol):
 
 
 class StoredReader:
-    """The reader of every format: plain entries as they are, entries of our convention joined to quantized tensors."""
+    """The reader of every format: plain entries as they are, those of our convention joined to tensors."""
 
-    def __init__(self, path: str | os.PathLike[str], format: str, source: Source, stored: Stored, limits: Limits) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], format: str, source: Source, stored: Stored, limits: Limits
+    ) -> None:
         from qcore.formats import convention
 
         self.path = Path(path)
@@ -140,7 +142,9 @@ class StoredReader:
         if name not in self._infos:
             close = tuple(difflib.get_close_matches(name, self._infos, n=3))
             variant = None if close else "none-close"
-            raise errors.build("file-tensor-missing", variant=variant, path=str(self.path), name=name, choices=close)
+            raise errors.build(
+                "file-tensor-missing", variant=variant, path=str(self.path), name=name, choices=close
+            )
         return self._infos[name]
 
     def tensor(self, name: str) -> np.ndarray | QTensor:

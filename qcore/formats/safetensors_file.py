@@ -1,7 +1,7 @@
 """safetensors: reading entries by position, and writing them as the reference writer does.
 
-The reference writer keeps the texts of a file in a hash map whose order changes from run to run, so the header is written
-here; for the same arrays and texts in order the bytes are those of the reference.
+The reference writer keeps the texts of a file in a hash map whose order changes from run to run, so the header is
+written here; for the same arrays and texts in order the bytes are those of the reference.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from qcore.formats import subbyte
 from qcore.formats.content import byte_view, digest
 from qcore.formats.dtypes import BY_NAME, numpy_dtype
 from qcore.formats.faults import malformed
-from qcore.formats.limits import LIMITS, Limits
+from qcore.formats.limits import Limits
 from qcore.formats.safetensors_header import METADATA, PREFIX_BYTES, read_header
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class SafetensorsFile:
 
         entry = self.entries[name]
         stored = np.empty(entry.nbytes, np.uint8)
-        self._source.read_into(self._starts[name], memoryview(stored))
+        self._source.read_into(self._starts[name], stored.data)
         row = BY_NAME[entry.dtype]
         dtype = numpy_dtype(entry.dtype)
         if row.bits < 8:
@@ -60,7 +60,7 @@ class SafetensorsFile:
         if entry.dtype == "bool" and stored.size and stored.max() > 1:
             at = self._starts[name] + int((stored > 1).argmax())
             raise malformed(self._source.name, at, "a BOOL", int(stored.max()), "0 or 1", tensor=name)
-        array = stored.view(dtype).reshape(entry.shape)
+        array: np.ndarray = stored.view(dtype).reshape(entry.shape)
         return array.byteswap(inplace=True) if sys.byteorder == "big" and dtype.itemsize > 1 else array
 
     def raw(self, name: str) -> Iterator[bytes]:
@@ -71,7 +71,9 @@ class SafetensorsFile:
 
 
 def _after(prefix: str, metadata: Mapping[str, str]) -> Mapping[str, str]:
-    return MappingProxyType({key[len(prefix) :]: text for key, text in metadata.items() if key.startswith(prefix)})
+    return MappingProxyType(
+        {key[len(prefix) :]: text for key, text in metadata.items() if key.startswith(prefix)}
+    )
 
 
 def read(source: Source, limits: Limits, dtype: Any) -> SafetensorsFile:
@@ -82,8 +84,9 @@ def read(source: Source, limits: Limits, dtype: Any) -> SafetensorsFile:
 def write(file: BinaryIO, path: str, content: Content) -> None:
     """Write a whole file: the header, then each array at the place that the header gives it.
 
-    Arrays lie in the reference writer's order, wide dtypes first, while tensors are loaded one after the other, so each
-    array is written where it belongs. Digests are known last: their texts have a fixed length and are filled in at the end.
+    Arrays lie in the reference writer's order, wide dtypes first, while tensors are loaded one after the other, so
+    each array is written where it belongs. Digests are known last: their texts have a fixed length and are filled
+    in at the end.
     """
     from qcore import __version__
 
@@ -109,9 +112,9 @@ def write(file: BinaryIO, path: str, content: Content) -> None:
         for entry in group.entries:
             data = _stored_bytes(arrays[entry.name], entry)
             file.seek(places[entry.name])
-            file.write(memoryview(data))
+            file.write(data.data)
             if content.digests:
-                texts[DIGEST_KEY + entry.name] = digest((data,))
+                texts[DIGEST_KEY + entry.name] = digest((data.data,))
     if content.digests:
         file.seek(0)
         file.write(_header(ordered, texts, path))
@@ -122,7 +125,11 @@ def _order(entry: Entry, path: str) -> int:
 
     row = BY_NAME.get(entry.dtype)
     if row is None or entry.nbytes < 0:
-        what = f"{entry.dtype} elements" if row is None else f"{list(entry.shape)} {entry.dtype} elements: half a byte"
+        what = (
+            f"{entry.dtype} elements"
+            if row is None
+            else f"{list(entry.shape)} {entry.dtype} elements: half a byte"
+        )
         raise errors.build("file-cannot-hold", tensor=entry.name, path=path, format="safetensors", what=what)
     return row.order
 

@@ -1,7 +1,8 @@
 """The header of a safetensors file, held against every rule of the format before a byte of data is looked at.
 
-The rules are those of the reference reader, and some it does without: no key twice, whole numbers written as whole numbers,
-names of a sane length. Ranges, sorted by offset, cover the data without a hole or an overlap up to the last byte.
+The rules are those of the reference reader, and some it does without: no key twice, whole numbers written as whole
+numbers, names of a sane length. Ranges, sorted by offset, cover the data without a hole or an overlap up to the
+last byte.
 """
 
 from __future__ import annotations
@@ -120,7 +121,9 @@ def _claim(cursor: Cursor, name: str, at: int, limits: Limits, path: str) -> _Cl
     limits.hold("elements", max(count, count * row.bits // 8), path=path, tensor=name)
     needed = packed_nbytes(row, count)
     if needed is None:
-        raise cursor.fault(count, "a whole number of bytes", at=at, rule=f"the number of {code} elements", tensor=name)
+        raise cursor.fault(
+            count, "a whole number of bytes", at=at, rule=f"the number of {code} elements", tensor=name
+        )
     begin, end = span
     if end < begin or end - begin != needed:
         allowed = f"{needed} bytes for {code} {list(shape)}"
@@ -143,7 +146,9 @@ def _hold_ranges(ordered: list[_Claim], path: str, start: int, size: int) -> Non
         if claim.begin != covered:
             kind = "overlaps" if claim.begin < covered else "leaves a hole after"
             found = f"{claim.begin} to {claim.end}, which {kind} {previous}"
-            raise malformed(path, start + claim.begin, "the range of the data", found, f"{covered} on", tensor=name)
+            raise malformed(
+                path, start + claim.begin, "the range of the data", found, f"{covered} on", tensor=name
+            )
         covered, previous = claim.end, repr(name)
     if start + covered > size:
         raise truncated(path, size, f"the data of {previous}", start + covered)

@@ -1,7 +1,7 @@
 """A file that is read by position: every read names its offset, and a file that changed under the reader is an error.
 
-Nothing is mapped: a mapped file that someone truncates kills the process that looks at it, a positional read only comes up
-short.
+Nothing is mapped: a mapped file that someone truncates kills the process that looks at it, a positional read only
+comes up short.
 """
 
 import os
@@ -30,7 +30,12 @@ class Source:
         self.path = Path(path)
         self.name = str(self.path)
         # O_NONBLOCK: opening a pipe that nobody writes to would wait for ever; on regular files it changes nothing
-        flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+        flags = (
+            os.O_RDONLY
+            | getattr(os, "O_BINARY", 0)
+            | getattr(os, "O_NONBLOCK", 0)
+            | getattr(os, "O_CLOEXEC", 0)
+        )
         if self.path.is_dir():
             raise errors.build("file-not-regular", path=self.name, kind="a folder")
         self._descriptor: int | None = os.open(self.path, flags)

@@ -83,8 +83,8 @@ def save(
     path
         The destination; its suffix names the format. It may be the file that ``tensors`` is being read from.
     tensors
-        Arrays and quantized tensors by name, or an open file. An open file of the same format, with nothing to add, is
-        copied byte for byte.
+        Arrays and quantized tensors by name, or an open file. An open file of the same format, with nothing to add,
+        is copied byte for byte.
     metadata
         Texts to store along.
     overwrite

@@ -1,4 +1,4 @@
-"""Elements narrower than a byte: one byte each in memory, a bit stream in a file, the first element in the lowest bits."""
+"""Elements narrower than a byte: one byte each in memory, a stream of bits in a file, the first one lowest."""
 
 from __future__ import annotations
 

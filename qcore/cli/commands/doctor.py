@@ -19,22 +19,32 @@ _OPTIONAL = (
 
 
 def run(settings: Settings) -> Result:
-    """Nothing is installed, changed or sent anywhere. Another package that installs an import package called qcore ends with
-    exit code 5: which of the two is imported then depends on the order of installation.
+    """Nothing is installed, changed or sent anywhere. Another package that installs an import package called qcore
+    ends with exit code 5: which of the two is imported then depends on the order of installation.
     """
-    facts = [("qcore", __version__), ("python", f"{platform.python_version()} on {platform.machine()} {sys.platform}")]
+    facts = [
+        ("qcore", __version__),
+        ("python", f"{platform.python_version()} on {platform.machine()} {sys.platform}"),
+    ]
     facts += [(name, _version(name) or "missing") for name in ("numpy", "ml_dtypes", "typer")]
     facts += [("cpu kernels", _kernels()), ("threads", _threads())]
     missing = [f"{name} {text}" for name, text in facts if text.startswith("missing")]
     for name, use, how in _OPTIONAL:
         found = util.find_spec(name) is not None
-        facts.append((name, f"{_version(name) or 'found'}" if found else f"not installed: {use} is not available ({how})"))
+        facts.append(
+            (
+                name,
+                f"{_version(name) or 'found'}" if found else f"not installed: {use} is not available ({how})",
+            )
+        )
     conflicts = other_distributions()
     for name in conflicts:
         facts.append(("conflict", f"the distribution {name} installs an import package named qcore, too"))
     lines = columns(("", ""), facts)[1:]
     if conflicts:
-        lines.append(f"what to do: pip uninstall {' '.join(conflicts)}, then pip install --force-reinstall {OURS}")
+        lines.append(
+            f"what to do: pip uninstall {' '.join(conflicts)}, then pip install --force-reinstall {OURS}"
+        )
     document = {"facts": dict(facts), "conflicts": conflicts, "ok": not conflicts and not missing}
     return Result(document, lines, exits.FAILED if conflicts or missing else exits.OK)
 
@@ -53,7 +63,10 @@ def _brings_qcore(distribution: metadata.Distribution) -> bool:
     top = (distribution.read_text("top_level.txt") or "").split()
     if top:
         return "qcore" in top
-    return any(file.parts[:2] == ("qcore", "__init__.py") or file.parts == ("qcore.py",) for file in distribution.files or ())
+    return any(
+        file.parts[:2] == ("qcore", "__init__.py") or file.parts == ("qcore.py",)
+        for file in distribution.files or ()
+    )
 
 
 def _version(name: str) -> str | None:
@@ -73,7 +86,7 @@ def _kernels() -> str:
 
 def _threads() -> str:
     try:
-        from qcore.backends.cpu.threads import available_threads
+        from qcore.backends.cpu.threads import resolve
     except ImportError as problem:
         return f"missing: {problem}"
-    return f"{available_threads()} for qcore"
+    return f"{resolve(None)} for qcore"

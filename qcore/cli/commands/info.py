@@ -27,7 +27,9 @@ def run(
     lines: list[str] = []
     for file in files:
         with settings.open(file) as reader:
-            infos = [reader.info(name) for name in reader.names() if pattern is None or fnmatchcase(name, pattern)]
+            infos = [
+                reader.info(name) for name in reader.names() if pattern is None or fnmatchcase(name, pattern)
+            ]
             documents.append(_document(reader, infos))
             lines += ["", *_lines(reader, infos, tree)] if lines else _lines(reader, infos, tree)
     return Result({"files": documents}, lines)
@@ -60,21 +62,28 @@ def _document(reader: StoredReader, infos: Sequence[TensorInfo]) -> dict[str, An
 def _lines(reader: StoredReader, infos: Sequence[TensorInfo], tree: bool) -> list[str]:
     lines = [f"{printable(str(reader.path))}: {reader.format}, {len(infos)} tensors"]
     texts = sorted(reader.metadata.items())
-    lines += [f"  {printable(key)}: {printable(text if len(text) <= 100 else text[:100] + '...')}" for key, text in texts]
+    lines += [
+        f"  {printable(key)}: {printable(text if len(text) <= 100 else text[:100] + '...')}"
+        for key, text in texts
+    ]
     rows: list[tuple[object, ...]] = []
     above: list[str] = []
-    for info in infos:
+    for info in sorted(infos, key=lambda info: info.name.split(".")) if tree else infos:
         path = info.name.split(".") if tree else [info.name]
         shared = _shared(above, path[:-1])
         rows += [("  " * depth + path[depth], *[""] * 5) for depth in range(shared, len(path) - 1)]
         above = path[:-1]
         shape = "x".join(map(str, info.shape)) or "scalar"
         bits = f"{info.bits_per_weight:.2f}"
-        rows.append(("  " * len(above) + path[-1], shape, info.kind, f"{info.size:,}", f"{info.nbytes:,}", bits))
-    lines += columns(("name", "shape", "dtype or scheme", "parameters", "bytes", "bits/w"), rows, right="lllrrr")
+        rows.append(
+            ("  " * len(above) + path[-1], shape, info.kind, f"{info.size:,}", f"{info.nbytes:,}", bits)
+        )
+    lines += columns(
+        ("name", "shape", "dtype or scheme", "parameters", "bytes", "bits/w"), rows, right="lllrrr"
+    )
     size, nbytes = sum(i.size for i in infos), sum(i.nbytes for i in infos)
-    bits = 8 * nbytes / size if size else 0.0
-    lines.append(f"{size:,} parameters, {nbytes:,} bytes ({human_bytes(nbytes)}), {bits:.2f} bits/weight")
+    average = 8 * nbytes / size if size else 0.0
+    lines.append(f"{size:,} parameters, {nbytes:,} bytes ({human_bytes(nbytes)}), {average:.2f} bits/weight")
     return lines
 
 

@@ -10,9 +10,16 @@ from qcore.formats.limits import LIMITS
 
 
 def run(settings: Settings) -> Result:
-    """A limit whose ceiling is above its value is raised with --limit NAME=NUMBER, or limits={NAME: NUMBER} in Python."""
+    """A limit whose ceiling is above its value is raised with --limit NAME=NUMBER, in Python with limits=."""
     rows = [
-        (row.name, f"{row.value:,}", f"{row.ceiling:,}" if row.ceiling > row.value else "fixed", row.unit, row.breach, row.what)
+        (
+            row.name,
+            f"{row.value:,}",
+            f"{row.ceiling:,}" if row.ceiling > row.value else "fixed",
+            row.unit,
+            row.breach,
+            row.what,
+        )
         for row in LIMITS.values()
     ]
     lines = columns(("limit", "value", "ceiling", "unit", "error", "of"), rows, right="lrr")

@@ -24,8 +24,8 @@ def run(
 ) -> Result:
     """The structure is checked by opening: a broken one ends with exit code 4.
 
-    Then every digest that the file records is taken again, and every quantized tensor's scales and codes are looked at: a
-    finding ends with exit code 5. Scales below zero are legal, and only counted.
+    Then every digest that the file records is taken again, and every quantized tensor's scales and codes are looked
+    at: a finding ends with exit code 5. Scales below zero are legal, and only counted.
     """
     findings: list[errors.QuantError] = []
     notes: list[str] = []
@@ -43,10 +43,14 @@ def run(
         recorded = sum(part in digests for name in names for part in reader.info(name).parts)
         stray = sorted(digests.keys() - reader.stored.entries.keys())
     findings += [
-        errors.build("file-tensor-missing", variant="none-close", path=str(file), name=name, choices=()) for name in stray
+        errors.build("file-tensor-missing", variant="none-close", path=str(file), name=name, choices=())
+        for name in stray
     ]
     rows = [{"code": error.code, "tensor": error.tensor, "message": str(error)} for error in findings]
-    lines = [f"error[{row['code']}]: {printable(row['tensor'] or str(file))}: {printable(str(row['message']))}" for row in rows]
+    lines = [
+        f"error[{row['code']}]: {printable(row['tensor'] or str(file))}: {printable(str(row['message']))}"
+        for row in rows
+    ]
     verdict = "fine" if not findings else f"{len(findings)} findings"
     lines.append(f"{printable(str(file))}: {verdict} ({len(names)} tensors, {recorded} digests)")
     document = {
@@ -82,12 +86,17 @@ def _tensor_findings(tensor: QTensor) -> Iterator[errors.QuantError]:
 
     for what, scales in (
         ("scales", decode_scales(tensor.scales)),
-        ("the global scale", np.atleast_1d(np.float32(0 if tensor.global_scale is None else tensor.global_scale))),
+        (
+            "the global scale",
+            np.atleast_1d(np.float32(0 if tensor.global_scale is None else tensor.global_scale)),
+        ),
     ):
         wrong = ~np.isfinite(scales.reshape(-1))
         if wrong.any():
             index = int(wrong.argmax())
-            yield errors.build("non-finite-scale", what=what, value=str(scales.reshape(-1)[index]), index=index)
+            yield errors.build(
+                "non-finite-scale", what=what, value=str(scales.reshape(-1)[index]), index=index
+            )
     value = tensor.scheme.value
     if tensor.scheme.mode is QuantMode.SYMMETRIC and tensor.size:
         codes = tensor.codes

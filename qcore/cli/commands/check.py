@@ -1,0 +1,131 @@
+"""``qcore check``: would it be taken, without doing any of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from qcore import errors
+from qcore.cli import exits
+from qcore.cli.output import Result, columns, printable
+from qcore.cli.settings import Settings
+
+if TYPE_CHECKING:
+    from qcore.capability import Verdict
+
+FLOATS = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64"}
+
+
+def run(
+    settings: Settings,
+    file: Annotated[Path | None, typer.Argument(help="Ask about each float tensor of this file.")] = None,
+    *,
+    scheme: Annotated[str, typer.Option("--scheme", "-s", help="A scheme's text or a preset's name.")],
+    shape: Annotated[str | None, typer.Option(help="Ask about one tensor of this shape: R,C.")] = None,
+    on: Annotated[
+        str | None, typer.Option(help="A backend or target, such as cpu, burn-cubecl or gguf.")
+    ] = None,
+    calibration: Annotated[str | None, typer.Option(help="minmax, absmean, percentile[:P] or mse.")] = None,
+) -> Result:
+    """With --on, exit code 3 on any refusal. Without, every backend is asked to quantize and every target to load."""
+    tensors = list(_tensors(settings, file, shape))
+    if on is None:
+        return _surveyed(scheme, tensors)
+    from qcore.capability import check, row_of
+
+    op = row_of(on)[0].survey_op
+    verdicts = [
+        (name, dims, check(scheme, dims, op=op, on=on, dtype=dtype, calibration=calibration))
+        for name, dims, dtype in tensors
+    ]
+    lines = [line for name, dims, verdict in verdicts for line in _lines(name, dims, verdict)]
+    refused = sum(not verdict for *_, verdict in verdicts)
+    lines.append(f"{op} {printable(scheme)} on {on}: {len(verdicts) - refused} fine, {refused} refused")
+    rows = [{"name": name, "shape": list(dims), **_document(verdict)} for name, dims, verdict in verdicts]
+    document = {"scheme": scheme, "on": on, "op": op, "ok": not refused, "tensors": rows}
+    return Result(document, lines, exits.REFUSED if refused else exits.OK)
+
+
+def _tensors(
+    settings: Settings, file: Path | None, shape: str | None
+) -> Iterator[tuple[str, tuple[int, ...], str]]:
+    if (file is None) == (shape is None):
+        got = "neither" if file is None else "both"
+        raise errors.build("option-value", option="check", expected="a file or --shape", got=got)
+    if shape is not None:
+        yield f"[{shape}]", parse_shape(shape), "f32"
+    if file is not None:
+        with settings.open(file) as reader:
+            infos = [reader.info(name) for name in reader.names()]
+        floats = [info for info in infos if info.dtype in FLOATS]
+        if not floats:
+            raise errors.build("nothing-selected", path=str(file), count=len(infos))
+        yield from ((info.name, info.shape, FLOATS[info.dtype]) for info in floats if info.dtype)
+
+
+def parse_shape(text: str) -> tuple[int, ...]:
+    """Read ``R,C`` or ``RxC``.
+
+    Examples
+    --------
+    >>> parse_shape("4096,4096"), parse_shape("2x3x4")
+    ((4096, 4096), (2, 3, 4))
+    """
+    words = text.replace("x", ",").split(",")
+    if not all(word.strip().isdecimal() for word in words):
+        raise errors.build(
+            "option-value", option="--shape", expected="whole numbers, as in 4096,4096", got=text
+        )
+    return tuple(int(word) for word in words)
+
+
+def short(verdict: Verdict) -> str:
+    """The first refusal in one line; the scheme, which stands above, is not spelled out again."""
+    import re
+
+    error = verdict.refusals[0]
+    return f"[{error.code}] " + re.sub(r"QuantScheme \{.*\}", "QuantScheme { ... }", str(error))
+
+
+def _lines(name: str, shape: tuple[int, ...], verdict: Verdict) -> Iterator[str]:
+    dims = "x".join(map(str, shape))
+    if verdict:
+        yield f"{printable(name)} {dims}: fine"
+    for error in verdict.refusals:
+        yield f"error[{error.code}]: {printable(name)} {dims}: {error}"
+        yield from (f"    - {solution}" for solution in error.solutions)
+
+
+def _document(verdict: Verdict) -> dict[str, Any]:
+    refusals = [
+        {"code": error.code, "message": str(error), "cause": error.cause, "solutions": list(error.solutions)}
+        for error in verdict.refusals
+    ]
+    return {"ok": bool(verdict), "refusals": refusals}
+
+
+def _surveyed(scheme: str, tensors: list[tuple[str, tuple[int, ...], str]]) -> Result:
+    from qcore.capability import TABLE, check
+
+    places: dict[str, Any] = {}
+    rows = []
+    for place, row in TABLE.items():
+        answers = [
+            (name, check(scheme, dims, op=row.survey_op, on=place, dtype=dtype))
+            for name, dims, dtype in tensors
+        ]
+        refused = [(name, verdict) for name, verdict in answers if not verdict]
+        told = (
+            f"{len(answers)} fine"
+            if not refused
+            else f"{len(answers) - len(refused)} fine, {len(refused)} refused"
+        )
+        first = f"{short(refused[0][1])} ({refused[0][0]})" if refused else ""
+        rows.append((place, row.survey_op, told, first))
+        refusals = [{"name": name, **_document(verdict)} for name, verdict in refused]
+        places[place] = {"op": row.survey_op, "fine": len(answers) - len(refused), "refused": refusals}
+    lines = columns(("where", "asked", "answer", "first refusal"), rows)
+    return Result({"scheme": scheme, "tensors": len(tensors), "places": places}, lines)

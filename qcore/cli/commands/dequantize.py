@@ -1,0 +1,77 @@
+"""``qcore dequantize``: quantized tensors of a file to floats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from qcore import errors
+from qcore.cli.jobs import Job, describe, kept_lines, totals
+from qcore.cli.output import Result, printable
+from qcore.cli.settings import Settings
+
+if TYPE_CHECKING:
+    from qcore.formats.protocol import StoredReader
+
+_DTYPES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
+
+
+def run(
+    settings: Settings,
+    source: Annotated[Path, typer.Argument(metavar="IN", help="A .safetensors or .npz file.")],
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write: .safetensors, .npz or .npy.")],
+    dtype: Annotated[str, typer.Option(help="f32, bf16 or f16.")] = "f32",
+) -> Result:
+    """Values are computed in f32 and rounded once. Plain tensors are kept as they are."""
+    from qcore import formats
+    from qcore.capability import backend_row, check
+    from qcore.formats.atomic import destination_of
+    from qcore.formats.content import Deferred
+    from qcore.formats.table import for_suffix
+    from qcore.ops.options import one_of
+    from qcore.scheme import QuantMode
+
+    row = for_suffix(out)
+    destination_of(out, overwrite=settings.overwrite)
+    name = _DTYPES[one_of("dtype", dtype, tuple(_DTYPES))]
+    backend = backend_row(settings.backend).name
+    with settings.open(source) as reader:
+        jobs = []
+        for info in (reader.info(name) for name in reader.names()):
+            if info.scheme is None:
+                jobs.append(Job(info, info, kept="not quantized"))
+                continue
+            lookup = info.scheme.mode is QuantMode.LOOKUP
+            check(info.scheme, info.shape, op="dequantize", on=backend, codebook=lookup).demand(info.name)
+            width = 4 if name == "float32" else 2
+            jobs.append(Job(info, replace(info, dtype=name, scheme=None, nbytes=width * info.size)))
+        if all(job.kept is not None for job in jobs):
+            raise errors.build("nothing-selected", path=str(source), count=len(jobs))
+        tensors = {
+            job.info.name: Deferred(job.after, _making(settings, reader, job, name, backend)) for job in jobs
+        }
+        metadata = {} if row.name == "npy" else dict(reader.metadata)
+        provenance: Any = row.name != "npy" and {"command": "dequantize", "dtype": name, "backend": backend}
+        formats.save(out, tensors, metadata, overwrite=settings.overwrite, provenance=provenance)
+    lines = [*kept_lines(jobs), totals(jobs), f"wrote {printable(str(out))}"]
+    return Result({"source": str(source), "out": str(out), "dtype": name, **describe(jobs)}, lines)
+
+
+def _making(
+    settings: Settings, reader: StoredReader, job: Job, dtype: str, backend: str
+) -> Callable[[], Any]:
+    def make() -> Any:
+        from qcore.formats.dtypes import numpy_dtype
+        from qcore.tensor import QTensor
+
+        tensor = reader.tensor(job.info.name)
+        if not isinstance(tensor, QTensor):
+            return tensor
+        return tensor.dequantize(numpy_dtype(dtype), backend=backend, threads=settings.threads)
+
+    return make
