@@ -13,10 +13,9 @@ from qcore.capability import backend_row, check
 from qcore.layout.dims import read_shape
 from qcore.plan import Plan, make_plan
 from qcore.scheme import QuantMode, QuantScheme, QuantStore, QuantValue
-from qcore.scheme.codebook import Codebook
 from qcore.tensor import fields
 from qcore.tensor.data import TensorData
-from qcore.tensor.loading import load
+from qcore.tensor.loading import load, table_for
 from qcore.tensor.qtensor import QTensor
 
 
@@ -69,7 +68,8 @@ def from_data(data: TensorData, backend: str = "cpu", codebook: Any = None) -> Q
     """
     if not isinstance(data, TensorData):
         raise errors.build("argument-type", argument="data", expected="TensorData", got=type(data).__name__)
-    table = None if codebook is None else Codebook.of(codebook)
+    scheme = data.dtype
+    table = table_for(scheme, codebook) if isinstance(scheme, QuantScheme) else None
     return load(data, backend_row(backend).name, table, {})
 
 

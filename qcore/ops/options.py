@@ -10,10 +10,10 @@ from qcore.calibration import methods
 from qcore.capability import BackendRow, Problem, Verdict, backend_row, check_problem, tied_scheme
 from qcore.layout.dims import whole_number
 from qcore.plan import ROUNDINGS, SCALE_RULES, Plan, make_plan
-from qcore.scheme import QuantMode, QuantScheme
+from qcore.scheme import QuantScheme
 from qcore.scheme.codebook import Codebook
 from qcore.scheme.resolve import resolve
-from qcore.tensor.loading import check_codebook
+from qcore.tensor.loading import table_for
 
 NONFINITE: Final = ("raise", "saturate")
 TIED: Final = ("row",)
@@ -104,12 +104,12 @@ def settle(
     implied = preset.calibration if preset is not None and not explicit else None
     arithmetic = preset.arithmetic if preset is not None and not explicit and calibration is None else EXACT
     rule = scale_rounding if scale_rounding is not None else preset.scale_rounding if preset is not None else None
-    options = Options(
+    return Options(
         scheme=found.scheme,
         row=row,
         method=methods.parse(calibration or implied or "minmax"),
         explicit=explicit,
-        codebook=None if table is None else Codebook.of(table),
+        codebook=table_for(found.scheme, table),
         rounding=one_of("rounding", rounding, ROUNDINGS),
         scale_rounding=one_of("scale rounding", "up" if rule is None else rule, SCALE_RULES),
         tied=_tied(tied, preset.tied if preset is not None else None, explicit),
@@ -117,9 +117,6 @@ def settle(
         threads=_threads(threads),
         arithmetic=arithmetic,
     )
-    if options.codebook is not None or found.scheme.mode is not QuantMode.LOOKUP:
-        check_codebook(found.scheme, options.codebook)
-    return options
 
 
 def one_of(kind: str, word: Any, choices: tuple[str, ...]) -> str:

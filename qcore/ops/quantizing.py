@@ -6,9 +6,11 @@ from typing import Any
 
 from qcore import errors
 from qcore.calibration.params import QuantParams
+from qcore.layout.packing import grid_shape
 from qcore.ops import staircase
 from qcore.ops.options import EXACT, settle
 from qcore.tensor import arrays
+from qcore.tensor.loading import check_table
 from qcore.tensor.qtensor import QTensor
 
 
@@ -83,6 +85,7 @@ def quantize(
     )  # fmt: skip
     options = options.for_shape(source.shape)
     options.check(source.shape, arrays.dtype_debug(source.dtype), global_given=_global_given(params)).demand()
+    check_table(options.scheme, options.codebook)
     plan = options.plan(source.shape)
     given = None if params is None else staircase.explicit_scales(params, plan, options)
     parts = staircase.empty_parts(plan, given) if source.size == 0 else staircase.quantized_parts(source, plan, options, given)
@@ -142,13 +145,15 @@ def compute_qparams(
         )
     options = options.for_shape(source.shape)
     options.check(source.shape, arrays.dtype_debug(source.dtype)).demand()
+    check_table(options.scheme, options.codebook)
     plan = options.plan(source.shape)
     if source.size == 0:
         parts = staircase.empty_parts(plan, None)
         return QuantParams(parts.scales, parts.global_scale)
     staged = staircase.stage(source, plan, options)
     staircase.refuse_nonfinite(staged, source, options)
-    return QuantParams(*staircase.calibrated(source, staged, plan, options))
+    scales, level = staircase.calibrated(source, staged, plan, options)
+    return QuantParams(scales.reshape(grid_shape(options.scheme, source.shape)), level)
 
 
 def _global_given(params: QuantParams | None) -> bool | None:

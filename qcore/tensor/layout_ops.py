@@ -142,7 +142,7 @@ def _repack(
 ) -> QTensor:
     plan = make_plan(scheme, shape, codebook=q.codebook)
     values = fields.pack_fields(codes.reshape(plan.shape), plan, loader.engine(q.backend))
-    return _remake(q, values, scales, scheme, shape)
+    return _remake(q, values, np.reshape(scales, plan.grid), scheme, shape)
 
 
 def _permuted(scheme: QuantScheme, order: tuple[int, ...]) -> QuantScheme:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +12,10 @@ from qcore.capability import backend_row, check
 from qcore.layout import regions
 from qcore.plan import make_plan
 from qcore.scheme import QuantMode, QuantScheme, QuantStore
+from qcore.scheme.codebook import Codebook
 from qcore.tensor import fields
 from qcore.tensor.data import TensorData, values_of
 from qcore.tensor.qtensor import QTensor
-
-if TYPE_CHECKING:
-    from qcore.scheme.codebook import Codebook
-
 
 def load(data: TensorData, backend: str, codebook: Codebook | None, rules: Mapping[str, Any]) -> QTensor:
     """Build the tensor that ``data`` holds on ``backend``."""
@@ -27,7 +24,7 @@ def load(data: TensorData, backend: str, codebook: Codebook | None, rules: Mappi
     if not isinstance(scheme, QuantScheme):
         raise errors.build("not-quantized-data", dtype=scheme)
     check(scheme, data.shape, op="load", on=row.name, codebook=codebook is not None).demand()
-    check_codebook(scheme, codebook)
+    check_table(scheme, codebook)
     split = regions.split(scheme, data.shape, data.bytes)
     values = values_of(split, scheme, data.shape)
     plan = make_plan(scheme, data.shape)
@@ -42,14 +39,22 @@ def load(data: TensorData, backend: str, codebook: Codebook | None, rules: Mappi
     return QTensor._make(values, scales, level, scheme, data.shape, codebook, row.name, rules)
 
 
-def check_codebook(scheme: QuantScheme, codebook: Codebook | None) -> None:
-    """Hold a scheme against the table given with it."""
-    if scheme.mode is not QuantMode.LOOKUP:
-        if codebook is not None:
-            raise errors.build("table-without-lookup")
-    elif codebook is None:
-        raise errors.build("lookup-needs-table")
-    elif codebook.bits != scheme.value.bits:
-        raise errors.build(
-            "table-length", bits=scheme.value.bits, expected=1 << scheme.value.bits, got=len(codebook.table)
-        )
+def table_for(scheme: QuantScheme, given: Any) -> Codebook | None:
+    """The codebook that a caller hands in as an object, a name or numbers; numbers are counted before they are read."""
+    if given is None or isinstance(given, Codebook):
+        return given
+    if scheme.mode is QuantMode.LOOKUP and scheme.value.is_integer and not isinstance(given, str):
+        _check_length(scheme, np.size(given))
+    return Codebook.of(given)
+
+
+def check_table(scheme: QuantScheme, codebook: Codebook | None) -> None:
+    """Hold a table's length against the scheme it is to serve."""
+    if codebook is not None:
+        _check_length(scheme, len(codebook.table))
+
+
+def _check_length(scheme: QuantScheme, got: int) -> None:
+    expected = 1 << scheme.value.bits
+    if got != expected:
+        raise errors.build("table-length", bits=scheme.value.bits, expected=expected, got=got)

@@ -86,13 +86,14 @@ class QTensor(StoredTensor):
         wanted = (np.dtype(packing.values_dtype_name(scheme)), plan.storage_shape)
         if (values.dtype, values.shape) != wanted:
             raise errors.build("data-values-count", count=int(values.size), shape=str(list(dims)))
-        if scales.dtype != scheme.scale_dtype.numpy_dtype or scales.shape != plan.grid:
+        grids = (plan.grid, packing.grid_shape(scheme, dims))
+        if scales.dtype != scheme.scale_dtype.numpy_dtype or scales.shape not in grids:
             block = scheme.block_size
             if block is None:
                 raise errors.build("wrong-scale-count", variant="per-tensor", count=int(scales.size))
             raise errors.build("wrong-scale-count", count=int(scales.size), dims=str(list(dims)), block=block.debug())
         level = None if global_scale is None else np.float32(global_scale)
-        return cls._make(values.copy(), scales.copy(), level, scheme, dims, codebook, name, rules or {})
+        return cls._make(values.copy(), scales.reshape(plan.grid).copy(), level, scheme, dims, codebook, name, rules or {})
 
     # ---- reading back ------------------------------------------------------------------------------------------
 

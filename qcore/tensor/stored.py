@@ -101,8 +101,8 @@ class StoredTensor:
 
     @property
     def scales(self) -> np.ndarray:
-        """Stored scales in their dtype: ``(1,)`` per tensor, else the block grid (read-only)."""
-        return self._scales
+        """Stored scales in their dtype: ``(1,)`` per tensor, else the grid, of the rank of the tensor (read-only)."""
+        return self._scales if self._shape or self._scheme.block_size is None else self._scales.reshape(())
 
     @property
     def global_scale(self) -> np.float32 | None:
