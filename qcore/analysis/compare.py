@@ -69,15 +69,15 @@ def compare(x: Any, y: Any, *, backend: str | None = None, threads: int | None =
 
 def _report(sums: ErrorSums, shape: tuple[int, ...], scales: np.ndarray) -> ErrorReport:
     error, signal, decoded, cross = (float(pairwise_sum(grid.reshape(-1))) for grid in sums[:4])
-    count, size = int(sums.count.sum()), math.prod(shape)
+    count, size = int(sums.pairs.sum()), math.prod(shape)
     steps = scales.astype(np.float64).reshape(sums.error.shape)
     live = steps != 0
     squares = np.divide(sums.error, steps * steps, out=np.zeros_like(sums.error), where=live)
     in_steps = float(pairwise_sum(squares.reshape(-1)))
-    stepped = int(sums.count[live].sum())
+    stepped = int(sums.pairs[live].sum())
     mse = error / count if count else math.nan
     with np.errstate(divide="ignore", invalid="ignore"):
-        block_mse = sums.error / sums.count
+        block_mse = sums.error / sums.pairs
         block_sqnr_db = np.where(sums.error > 0, 10 * np.log10(sums.signal / sums.error), np.inf)
     return ErrorReport(
         count=count,
@@ -87,7 +87,7 @@ def _report(sums: ErrorSums, shape: tuple[int, ...], scales: np.ndarray) -> Erro
         rmse=math.sqrt(mse),
         rmse_step=math.sqrt(in_steps / stepped) if stepped else math.nan,
         max_abs=sums.max_abs,
-        max_index=None if sums.max_index < 0 else tuple(int(i) for i in np.unravel_index(sums.max_index, shape or (1,))),
+        max_index=_index(sums.max_index, shape),
         p999=sums.ranked,
         cosine=_cosine(signal, decoded, cross),
         clipped=sums.clipped / size if size else 0.0,
@@ -97,6 +97,10 @@ def _report(sums: ErrorSums, shape: tuple[int, ...], scales: np.ndarray) -> Erro
         block_mse=block_mse,
         block_sqnr_db=block_sqnr_db,
     )
+
+
+def _index(flat: int, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    return None if flat < 0 else tuple(int(i) for i in np.unravel_index(flat, shape or (1,)))
 
 
 def _sqnr_db(signal: float, error: float) -> float:
@@ -126,5 +130,6 @@ def _array_sums(x: np.ndarray, y: np.ndarray) -> ErrorSums:
         kept = np.sort(distance[finite])
         ranked = float(kept[percentile_rank(RANK_PERCENT, count) - 1])
         at = int(np.where(finite, distance, np.float32(-1)).argmax())
-    grids = [np.array([pairwise_sum(terms)]) for terms in ((a - b) ** 2, a * a, b * b, a * b)]
-    return ErrorSums(*grids, np.array([count]), 0, float(distance[at]) if count else 0.0, at, ranked)
+    error, signal, decoded, cross = (np.array([pairwise_sum(t)]) for t in ((a - b) ** 2, a * a, b * b, a * b))
+    largest = float(distance[at]) if count else 0.0
+    return ErrorSums(error, signal, decoded, cross, np.array([count]), 0, largest, at, ranked)

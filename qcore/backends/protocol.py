@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Parts(NamedTuple):
-    """The stored parts of a quantized tensor: values (storage shape), scales (grid, storage dtype), global scale."""
+    """The stored parts: values (storage shape), scales (grid, storage dtype), global scale."""
 
     values: np.ndarray
     scales: np.ndarray
@@ -26,8 +26,8 @@ class Parts(NamedTuple):
 class ErrorSums(NamedTuple):
     """What ``compare`` needs, measured in one pass. Grids have the plan's grid shape, in float64 unless said.
 
-    Every sum is the fixed-order sum of ``qcore.calibration.sums`` over a block's finite pairs (x, y = dequantized x), of
-    terms formed in float64: ``error`` (x-y)^2, ``signal`` x^2, ``decoded`` y^2, ``cross`` x*y. A pair with a
+    Every sum is the fixed-order sum of ``qcore.calibration.sums`` over a block's finite pairs (x, y = dequantized
+    x), of terms formed in float64: ``error`` (x-y)^2, ``signal`` x^2, ``decoded`` y^2, ``cross`` x*y. A pair with a
     non-finite side adds 0 to each sum (it keeps its place in the order) and is not counted.
     """
 
@@ -35,34 +35,37 @@ class ErrorSums(NamedTuple):
     signal: np.ndarray
     decoded: np.ndarray
     cross: np.ndarray
-    count: np.ndarray
+    pairs: np.ndarray
     """Finite pairs per block, int64."""
     clipped: int
     """Elements beyond the largest code (decisions, section 6)."""
     max_abs: float
-    """Largest \\|x-y\\| rounded to f32, and the first flat C index where it stands (-1: no finite pair)."""
+    """Largest |x-y| rounded to f32, and the first flat C index where it stands (-1: no finite pair)."""
     max_index: int
     ranked: float
-    """The k-th smallest \\|x-y\\| (rounded to f32), k = ceil(rank_percent / 100 * finite pairs); 0.0 when there is none."""
+    """The k-th smallest |x-y| (rounded to f32), k = ceil(rank_percent / 100 * finite pairs); 0.0 when there is none."""
 
 
 class Staged(Protocol):
-    """A tensor held by a backend. Measures skip non-finite elements; whether they are an error is the caller's question."""
+    """A tensor held by a backend.
+
+    Measures skip non-finite elements; whether they are an error is the caller's question.
+    """
 
     def nonfinite(self) -> tuple[int, int] | None:
         """Count of non-finite elements and the flat C index of the first; None when all are finite."""
 
     def peaks(self, extents: tuple[int, ...]) -> np.ndarray:
-        """Largest finite \\|x\\| of every block of these extents, float32, in the shape of their grid."""
+        """Largest finite |x| of every block of these extents, float32, in the shape of their grid."""
 
     def means(self, extents: tuple[int, ...]) -> np.ndarray:
-        """f32(sum \\|x\\| / n) of every block, summed in the fixed order over the finite elements."""
+        """f32(sum |x| / n) of every block, summed in the fixed order over the finite elements."""
 
     def percentiles(self, extents: tuple[int, ...], percent: float) -> np.ndarray:
-        """The k-th smallest \\|x\\| of every block, k = ceil(percent/100 * n); the peak where that is 0."""
+        """The k-th smallest |x| of every block, k = ceil(percent/100 * n); the peak where that is 0."""
 
     def search(self, peaks: np.ndarray, global_scale: np.float32 | None) -> np.ndarray:
-        """For every block of the plan the j in 0..31 whose scale, (64-j)/64 of min-max's, has the least squared error."""
+        """For every block the j in 0..31 whose scale, (64-j)/64 of min-max's, has the least squared error."""
 
     def encode(self, scales: np.ndarray, global_scale: np.float32 | None) -> np.ndarray:
         """The values under these stored scales, in the storage layout of the plan."""

@@ -106,8 +106,7 @@ def pack(codes: Any, value: Any, store: Any, *, mode: Any = QuantMode.SYMMETRIC)
     if array.size and array.dtype.kind not in "iu":
         raise errors.build("data-value-type")
     plan = _packing_plan(value, store, mode, array.shape)
-    words = fields.pack_fields(array.reshape(plan.shape), plan)
-    return words
+    return fields.pack_fields(array.reshape(plan.shape), plan)
 
 
 def unpack(words: Any, shape: Any, value: Any, store: Any, *, mode: Any = QuantMode.SYMMETRIC) -> np.ndarray:

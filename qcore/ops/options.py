@@ -93,7 +93,7 @@ def settle(
     backend: Any,
     threads: Any,
 ) -> Options:
-    """Read every word of a call; a preset fills what is not given. A calibration conflicts with params only if given."""
+    """Read every word of a call; a preset fills what is not given."""
     found = resolve(scheme)
     preset = found.preset
     row = backend_row(backend)

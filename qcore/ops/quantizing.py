@@ -88,7 +88,7 @@ def quantize(
     check_table(options.scheme, options.codebook)
     plan = options.plan(source.shape)
     given = None if params is None else staircase.explicit_scales(params, plan, options)
-    parts = staircase.empty_parts(plan, given) if source.size == 0 else staircase.quantized_parts(source, plan, options, given)
+    parts = staircase.quantized_parts(source, plan, options, given)
     return QTensor._make(
         parts.values, parts.scales, parts.global_scale, options.scheme, source.shape, options.codebook,
         options.row.name, options.record(),
@@ -148,8 +148,7 @@ def compute_qparams(
     check_table(options.scheme, options.codebook)
     plan = options.plan(source.shape)
     if source.size == 0:
-        parts = staircase.empty_parts(plan, None)
-        return QuantParams(parts.scales, parts.global_scale)
+        return QuantParams(*staircase.empty_scales(plan))
     staged = staircase.stage(source, plan, options)
     staircase.refuse_nonfinite(staged, source, options)
     scales, level = staircase.calibrated(source, staged, plan, options)

@@ -21,6 +21,10 @@ Scales = tuple[np.ndarray, np.float32 | None]
 
 
 def quantized_parts(source: np.ndarray, plan: Plan, options: Options, given: Scales | None) -> Parts:
+    """Values, scales and global scale of a tensor, under ``given`` scales or its own."""
+    if source.size == 0:
+        values = np.zeros(plan.storage_shape, fields.storage_dtype(plan))
+        return Parts(values, *(empty_scales(plan) if given is None else given))
     staged = stage(source, plan, options)
     if options.arithmetic != EXACT:
         refuse_nonfinite(staged, source, options)
@@ -36,9 +40,7 @@ def quantized_parts(source: np.ndarray, plan: Plan, options: Options, given: Sca
     return Parts(staged.encode(scales, level), scales, level)
 
 
-def calibrated(
-    source: np.ndarray, staged: Staged, plan: Plan, options: Options
-) -> Scales:
+def calibrated(source: np.ndarray, staged: Staged, plan: Plan, options: Options) -> Scales:
     """Measure, then solve: scales as stored, and the global scale."""
     if options.tied is not None:
         # One number per row, whatever the blocks: measure under blocks of one row each.
@@ -62,25 +64,25 @@ def calibrated(
 
 
 def explicit_scales(params: QuantParams, plan: Plan, options: Options) -> Scales:
+    """Scales that the caller brought, checked and rounded as computed ones are."""
     scales, level = explicit.normalise(params, plan, broadcast=not options.row.exact_scale_count)
     return scale_rounding.encode_scales(scales, plan.scale.dtype), level
 
 
-def empty_parts(plan: Plan, given: Scales | None) -> Parts:
-    """Parts of a tensor without elements: what an all-zero tensor of this scheme stores."""
-    values = np.zeros(plan.storage_shape, fields.storage_dtype(plan))
-    if given is not None:
-        return Parts(values, *given)
+def empty_scales(plan: Plan) -> Scales:
+    """Scales of a tensor without elements: what an all-zero tensor of this scheme stores."""
     scales, level = solve.solve(np.zeros(plan.grid, np.float32), plan.scale, two_level=plan.two_level)
-    return Parts(values, scale_rounding.encode_scales(scales, plan.scale.dtype), level)
+    return scale_rounding.encode_scales(scales, plan.scale.dtype), level
 
 
 def stage(source: np.ndarray, plan: Plan, options: Options) -> Staged:
+    """Hand the tensor to its backend."""
     array = source.reshape(1) if source.ndim == 0 else source
     return loader.engine(options.row.name).stage(array, plan, options.threads)
 
 
 def refuse_nonfinite(staged: Staged, source: np.ndarray, options: Options) -> None:
+    """Raise for NaN and infinities, unless they are to saturate; the index is that of the tensor in C order."""
     if options.nonfinite == "saturate":
         return
     found = staged.nonfinite()

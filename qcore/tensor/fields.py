@@ -51,10 +51,10 @@ def field_range(plan: Plan) -> tuple[int, int]:
 
 
 def code_dtype(plan: Plan) -> np.dtype:
-    """dtype of one code per element."""
+    """The dtype of one code per element."""
     return np.dtype(codes_dtype_name(plan.scheme))
 
 
 def storage_dtype(plan: Plan) -> np.dtype:
-    """dtype of the stored words."""
+    """The dtype of the stored words."""
     return np.dtype(values_dtype_name(plan.scheme))

@@ -40,7 +40,8 @@ def reshape(q: QTensor, shape: tuple[Any, ...]) -> QTensor:
     target = _target_shape(shape, q.size)
     if target == q.shape:
         return q
-    scheme, grid = q.scheme, (1,)
+    scheme = q.scheme
+    grid: tuple[int, ...] = (1,)
     if scheme.block_size is not None:
         extents = reblock(scheme.block_size, q.shape, target)
         if scheme.block_scale is None or extents is None:
@@ -82,11 +83,24 @@ def concat(tensors: Sequence[QTensor], axis: int = 0) -> QTensor:
         Of one scheme and codebook, with equal shapes but for ``axis``. Two-level tensors need the same global
         scale, per-tensor ones the same scale; under blocks every tensor but the last must end on a block edge.
     axis : int
+        The axis they are joined along.
+
+    Returns
+    -------
+    QTensor
+        One tensor of the same scheme.
 
     Raises
     ------
     ShapeError
         ``would-split-block`` with the reason; ``concat-mismatch`` where schemes or shapes differ.
+
+    Examples
+    --------
+    >>> import numpy as np, qcore
+    >>> q = qcore.quantize(np.ones((4, 64), np.float32), "q4s/u32/b32:f16")
+    >>> qcore.concat([q[:1], q[1:]]) == q
+    True
     """
     items = list(tensors)
     if not items:

@@ -17,6 +17,7 @@ from qcore.tensor import fields
 from qcore.tensor.data import TensorData, values_of
 from qcore.tensor.qtensor import QTensor
 
+
 def load(data: TensorData, backend: str, codebook: Codebook | None, rules: Mapping[str, Any]) -> QTensor:
     """Build the tensor that ``data`` holds on ``backend``."""
     row = backend_row(backend)

@@ -91,9 +91,11 @@ class QTensor(StoredTensor):
             block = scheme.block_size
             if block is None:
                 raise errors.build("wrong-scale-count", variant="per-tensor", count=int(scales.size))
-            raise errors.build("wrong-scale-count", count=int(scales.size), dims=str(list(dims)), block=block.debug())
+            count, text = int(scales.size), str(list(dims))
+            raise errors.build("wrong-scale-count", count=count, dims=text, block=block.debug())
         level = None if global_scale is None else np.float32(global_scale)
-        return cls._make(values.copy(), scales.reshape(plan.grid).copy(), level, scheme, dims, codebook, name, rules or {})
+        grid = scales.reshape(plan.grid).copy()
+        return cls._make(values.copy(), grid, level, scheme, dims, codebook, name, rules or {})
 
     # ---- reading back ------------------------------------------------------------------------------------------
 
@@ -186,10 +188,12 @@ class QTensor(StoredTensor):
             found["global_scale"] = Part(np.array([self._global], np.float32), "float32")
         if self._codebook is not None:
             found["table"] = Part(self._codebook.table, "float32")
-        return {name: Part(part.words.copy(), part.dtype) for name, part in found.items()} if copy else found
+        if copy:
+            found = {name: Part(part.words.copy(), part.dtype) for name, part in found.items()}
+        return found
 
     def to_torch(self) -> dict[str, Any]:
-        """The parts of :meth:`parts` as torch tensors that own their memory, viewed as torch's dtypes where it has them.
+        """The parts of :meth:`parts` as torch tensors that own their memory, in torch's dtypes where it has them.
 
         Raises
         ------

@@ -121,7 +121,7 @@ class StoredTensor:
 
     @property
     def codes(self) -> np.ndarray:
-        """One code per element in the logical shape: int8 for integers, uint8 for minifloats and lookup indices."""
+        """One code per element, in the logical shape: int8 for integers, else uint8."""
         if self._codes is None:
             codes = fields.unpack_fields(self._values, self.plan(), loader.engine(self._backend))
             codes = codes.reshape(self._shape)
@@ -175,9 +175,8 @@ class StoredTensor:
         return self._shape[0]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = (type(self), self._values, self._scales, self._global, self._scheme, self._shape, self._codebook, self._backend,
-                 dict(self._rules))  # fmt: skip
-        return _restore, state
+        parts = (self._values, self._scales, self._global, self._scheme, self._shape, self._codebook)
+        return _restore, (type(self), *parts, self._backend, dict(self._rules))
 
     def __copy__(self) -> Self:
         return self

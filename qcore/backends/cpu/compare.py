@@ -44,7 +44,7 @@ def errors(x: np.ndarray, parts: Parts, plan: Plan, rank_percent: float, count: 
         rank = percentile_rank(rank_percent, finite)
         ranked = float(ranks.from_histograms(histogram, rank, tasks, g.elements, count))
     return ErrorSums(
-        error=error, signal=signal, decoded=decoded, cross=cross, count=counted,
+        error=error, signal=signal, decoded=decoded, cross=cross, pairs=counted,
         clipped=sum(clipped for clipped, _, _ in found),
         max_abs=float(np.uint32(most).view(np.float32)) if finite else 0.0,
         max_index=-index if finite else -1,

@@ -54,7 +54,7 @@ class Reference:
             signal=_sums(a * a, plan),
             decoded=_sums(b * b, plan),
             cross=_sums(a * b, plan),
-            count=_sums(finite, plan).astype(np.int64),
+            pairs=_sums(finite, plan).astype(np.int64),
             clipped=int(beyond.sum()),
             max_abs=float(ranked[-1]) if count else 0.0,
             max_index=int(np.argmax(np.where(finite, distance, -1))) if count else -1,

@@ -292,7 +292,7 @@ def test_errors_are_counted_located_and_summed() -> None:
     assert sums.signal.tolist() == [[1.25**2 + 4 + 9e4], [0.25 + 16 + 64]]
     assert sums.decoded.tolist() == [[1 + 4 + 127.0**2], [0.25 + 16 + 64]]
     assert sums.cross.tolist() == [[1.25 + 4 + 300 * 127], [0.25 + 16 + 64]]
-    assert sums.count.tolist() == [[3], [4]]
+    assert sums.pairs.tolist() == [[3], [4]]
     assert (sums.clipped, sums.max_abs, sums.max_index, sums.ranked) == (1, 173, 3, 0)
 
 
@@ -301,7 +301,7 @@ def test_nothing_to_compare_is_no_error() -> None:
     plan = plan_of("q8s/native/t:f32", (3,))
     sums = ENGINE.errors(x, Parts(np.zeros(3, np.int8), np.float32([1]), None), plan, 99.9)
     assert (sums.clipped, sums.max_abs, sums.max_index, sums.ranked) == (0, 0, -1, 0)
-    assert sums.count.tolist() == [0]
+    assert sums.pairs.tolist() == [0]
 
 
 def test_the_input_is_not_touched() -> None:
