@@ -49,6 +49,10 @@ class TensorInfo:
     parts: tuple[str, ...]
     rules: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     codebook: str | None = None
+    origin: str = ""
+    """Convention or foreign block type the tensor is stored in; empty for the format's own."""
+    fidelity: str = "exact"
+    """``exact`` (only bits move), ``lossless`` (equal values after arithmetic) or ``requantized``."""
 
     @property
     def size(self) -> int:
