@@ -7,6 +7,7 @@ from math import prod
 from typing import Final
 
 from qcore import errors
+from qcore.scheme.resolve import resolve
 from qcore.scheme.scheme import QuantScheme
 from qcore.scheme.store import PACKED_U32, QuantStore
 

@@ -121,7 +121,7 @@ def _ndarray_quantize(fields: Fields, shape: tuple[int, ...]) -> str | None:
     if fields.lookup or fields.store != "native" or fields.value not in accepted:
         return "quantize-unsupported-scheme"
     divisible = all(dim % extent == 0 for dim, extent in zip(shape, fields.extents(shape), strict=True))
-    return _meaningless(fields, shape) or _two_level_dtype(fields) or (None if divisible else "not-divisible")
+    return _meaningless(fields, shape) or (_two_level_dtype(fields) if divisible else "not-divisible")
 
 
 def _ndarray_load(fields: Fields) -> str | None:
