@@ -97,6 +97,44 @@ def test_percentile_is_the_kth_smallest_without_interpolation(percent: float, ba
             assert scale == np.float32((kth or ranked[-1]) / np.float32(127))
 
 
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize(
+    ("value", "dtype", "tensor", "rule"),
+    [
+        ("q8s", "f32", None, "up"),
+        ("q4s", "f16", None, "up"),
+        ("q4f", "ue8m0", None, "nearest"),
+        ("q2s", "bf16", None, "nearest"),
+        ("e2m1", "ue4m3", "f32", "nearest"),
+        ("q4s", "f16", "f32", "up"),
+        ("e2m1", "f32", None, "up"),
+        ("e4m3", "ue4m3", None, "up"),
+    ],
+)
+def test_mse_takes_the_least_error_and_the_first_on_a_tie(
+    value: str, dtype: str, tensor: str | None, rule: str, backend: str
+) -> None:
+    x = weights((5, 70))
+    fields = oracle.Fields(value, "native", False, (16,), dtype, tensor)
+    minmax = oracle.quantize(x, fields, scale_rounding=rule)
+    level = minmax.global_scale
+    params = qcore.compute_qparams(x, fields.text, calibration="mse", scale_rounding=rule, backend=backend)
+    assert params.global_scale == level
+    found = np.asarray(params.scales).astype(np.float32)
+    for at, block in blocks(x, (1, 16)):
+        needed = np.float32(np.abs(block).max() / oracle.half_range(value))
+        needed = needed if level is None else np.float32(needed / level)
+        errors, candidates = [], []
+        for j in range(32):
+            scale = oracle.round_scales(np.array([needed * np.float32((64 - j) / 64)]), dtype, rule)
+            one = oracle.Fields(value, "native", False, (block.size,), dtype, tensor)
+            decoded = oracle.quantize(block, one, scales=scale, global_scale=level).decoded
+            squares = np.square(block.astype(np.float64) - decoded)
+            errors.append(oracle.fixed_order_sum(squares))
+            candidates.append(scale[0])
+        assert found[at] == candidates[int(np.argmin(errors))], (at, errors)
+
+
 @pytest.mark.parametrize("text", TEXTS)
 def test_mse_is_never_worse_than_minmax(text: str) -> None:
     x = weights()
