@@ -13,6 +13,7 @@ from qcore.backends import loader
 from qcore.backends.protocol import ErrorSums, Parts
 from qcore.calibration.methods import percentile_rank
 from qcore.calibration.sums import pairwise_sum
+from qcore.layout.dims import read_count
 from qcore.tensor import arrays
 from qcore.tensor.qtensor import QTensor
 
@@ -63,7 +64,7 @@ def compare(x: Any, y: Any, *, backend: str | None = None, threads: int | None =
         array = source.reshape(1) if source.ndim == 0 else source
         parts = Parts(other.values, other.scales, other.global_scale)
         engine = loader.engine(backend or other.backend)
-        sums = engine.errors(array, parts, other.plan(), RANK_PERCENT, threads)
+        sums = engine.errors(array, parts, other.plan(), RANK_PERCENT, read_count(threads, "threads"))
     return _report(sums, source.shape, other.effective_scales)
 
 

@@ -33,6 +33,39 @@ def whole_number(item: object) -> int | None:
         return None
 
 
+def read_count(item: object, option: str) -> int | None:
+    """Read an option that counts something: a whole number from 1, or None.
+
+    Parameters
+    ----------
+    item : object
+        What was given.
+    option : str
+        What the option is called.
+
+    Returns
+    -------
+    int or None
+        The number.
+
+    Raises
+    ------
+    InvalidSchemeError
+        ``option-value``.
+
+    Examples
+    --------
+    >>> read_count(2, "threads"), read_count(None, "threads")
+    (2, None)
+    """
+    if item is None:
+        return None
+    count = whole_number(item)
+    if count is None or count < 1:
+        raise errors.build("option-value", option=option, expected="a whole number from 1", got=str(item)[:80])
+    return count
+
+
 def read_shape(shape: object) -> tuple[int, ...]:
     """Read a shape: a whole number, or a sequence of them, none negative.
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final, Self
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, Self
 
 from qcore import errors
 from qcore.calibration import methods
 from qcore.capability import BackendRow, Problem, Verdict, backend_row, check_problem, tied_scheme
-from qcore.layout.dims import whole_number
 from qcore.plan import ROUNDINGS, SCALE_RULES, Plan, make_plan
-from qcore.scheme import QuantScheme
+from qcore.scheme import Preset, QuantScheme
 from qcore.scheme.codebook import Codebook
 from qcore.scheme.resolve import resolve
-from qcore.tensor.loading import table_for
+from qcore.tensor.loading import check_table, table_for
 
+_SCHEMES: Final = (str, QuantScheme, Preset)
+_CODEBOOKS: Final = (type(None), str, Codebook)
 NONFINITE: Final = ("raise", "saturate")
 TIED: Final = ("row",)
 EXACT: Final = "exact"
@@ -80,42 +82,74 @@ class Options:
         }
 
 
-def settle(
-    scheme: Any,
-    *,
-    calibration: Any,
-    params: Any,
-    codebook: Any,
-    rounding: Any,
-    scale_rounding: Any,
-    tied: Any,
-    nonfinite: Any,
-    backend: Any,
-    threads: Any,
-) -> Options:
+class Call(NamedTuple):
+    """What a caller wrote, word for word, about one shape and dtype: the key under which the answer is remembered."""
+
+    scheme: Any
+    calibration: Any
+    explicit: bool
+    global_given: bool | None
+    codebook: Any
+    rounding: Any
+    scale_rounding: Any
+    tied: Any
+    nonfinite: Any
+    backend: Any
+    threads: int | None
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A legal call: settled options, the plan, and what the output will say of how it was made."""
+
+    options: Options
+    plan: Plan
+    record: dict[str, Any]
+
+
+def prepare(call: Call) -> Prepared:
+    """Settle and check a call. Calls made of words and values are remembered; errors never are."""
+    known = isinstance(call.scheme, _SCHEMES) and isinstance(call.codebook, _CODEBOOKS)
+    return _remembered(call) if known else _prepare(call)
+
+
+def _prepare(call: Call) -> Prepared:
+    options = settle(call).for_shape(call.shape)
+    options.check(call.shape, call.dtype, global_given=call.global_given).demand()
+    check_table(options.scheme, options.codebook)
+    return Prepared(options, options.plan(call.shape), options.record())
+
+
+_remembered = lru_cache(maxsize=4096)(_prepare)
+
+
+def settle(call: Call) -> Options:
     """Read every word of a call; a preset fills what is not given."""
-    found = resolve(scheme)
+    found = resolve(call.scheme)
     preset = found.preset
-    row = backend_row(backend)
-    explicit = params is not None
-    if explicit and calibration is not None:
+    row = backend_row(call.backend)
+    if call.explicit and call.calibration is not None:
         raise errors.build("params-and-calibration")
-    table = codebook if codebook is not None else found.table_hint
-    implied = preset.calibration if preset is not None and not explicit else None
-    arithmetic = preset.arithmetic if preset is not None and not explicit and calibration is None else EXACT
-    rule = scale_rounding if scale_rounding is not None else preset.scale_rounding if preset is not None else None
+    table = call.codebook if call.codebook is not None else found.table_hint
+    implied = preset.calibration if preset is not None and not call.explicit else None
+    own = preset is not None and not call.explicit and call.calibration is None
+    rule = call.scale_rounding
+    if rule is None and preset is not None:
+        rule = preset.scale_rounding
     return Options(
         scheme=found.scheme,
         row=row,
-        method=methods.parse(calibration or implied or "minmax"),
-        explicit=explicit,
+        method=methods.parse(call.calibration or implied or "minmax"),
+        explicit=call.explicit,
         codebook=table_for(found.scheme, table),
-        rounding=one_of("rounding", rounding, ROUNDINGS),
+        rounding=one_of("rounding", call.rounding, ROUNDINGS),
         scale_rounding=one_of("scale rounding", "up" if rule is None else rule, SCALE_RULES),
-        tied=_tied(tied, preset.tied if preset is not None else None, explicit),
-        nonfinite=one_of("nonfinite policy", nonfinite, NONFINITE),
-        threads=_threads(threads),
-        arithmetic=arithmetic,
+        tied=one_of("tie", call.tied, TIED) if call.tied is not None else preset.tied if preset is not None else None,
+        nonfinite=one_of("nonfinite policy", call.nonfinite, NONFINITE),
+        threads=call.threads,
+        arithmetic=preset.arithmetic if own and preset is not None else EXACT,
     )
 
 
@@ -125,18 +159,3 @@ def one_of(kind: str, word: Any, choices: tuple[str, ...]) -> str:
     if spelled not in choices:
         raise errors.build("unknown-name", kind=kind, name=str(word), choices=choices)
     return str(spelled)
-
-
-def _tied(given: Any, implied: str | None, explicit: bool) -> str | None:
-    if given is not None:
-        return one_of("tie", given, TIED)
-    return implied
-
-
-def _threads(threads: Any) -> int | None:
-    if threads is None:
-        return None
-    count = whole_number(threads)
-    if count is None or count < 1:
-        raise errors.build("option-value", option="threads", expected="a whole number from 1", got=str(threads))
-    return count

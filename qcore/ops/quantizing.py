@@ -6,11 +6,11 @@ from typing import Any
 
 from qcore import errors
 from qcore.calibration.params import QuantParams
+from qcore.layout.dims import read_count
 from qcore.layout.packing import grid_shape
 from qcore.ops import staircase
-from qcore.ops.options import EXACT, settle
+from qcore.ops.options import EXACT, Call, prepare
 from qcore.tensor import arrays
-from qcore.tensor.loading import check_table
 from qcore.tensor.qtensor import QTensor
 
 
@@ -79,19 +79,18 @@ def quantize(
     ([50, 0, 40, -127], 0.10000000149011612)
     """
     source = arrays.as_floats(x)
-    options = settle(
-        scheme, calibration=calibration, params=params, codebook=codebook, rounding=rounding,
-        scale_rounding=scale_rounding, tied=tied, nonfinite=nonfinite, backend=backend, threads=threads,
+    ready = prepare(
+        Call(
+            scheme, calibration, params is not None, _global_given(params), codebook, rounding, scale_rounding, tied,
+            nonfinite, backend, read_count(threads, "threads"), source.shape, arrays.dtype_debug(source.dtype),
+        )
     )  # fmt: skip
-    options = options.for_shape(source.shape)
-    options.check(source.shape, arrays.dtype_debug(source.dtype), global_given=_global_given(params)).demand()
-    check_table(options.scheme, options.codebook)
-    plan = options.plan(source.shape)
+    options, plan = ready.options, ready.plan
     given = None if params is None else staircase.explicit_scales(params, plan, options)
     parts = staircase.quantized_parts(source, plan, options, given)
     return QTensor._make(
         parts.values, parts.scales, parts.global_scale, options.scheme, source.shape, options.codebook,
-        options.row.name, options.record(),
+        options.row.name, ready.record,
     )  # fmt: skip
 
 
@@ -135,18 +134,17 @@ def compute_qparams(
     0.019999999552965164
     """
     source = arrays.as_floats(x)
-    options = settle(
-        scheme, calibration=calibration, params=None, codebook=codebook, rounding="half-away",
-        scale_rounding=scale_rounding, tied=tied, nonfinite=nonfinite, backend=backend, threads=threads,
+    ready = prepare(
+        Call(
+            scheme, calibration, False, None, codebook, "half-away", scale_rounding, tied, nonfinite, backend,
+            read_count(threads, "threads"), source.shape, arrays.dtype_debug(source.dtype),
+        )
     )  # fmt: skip
+    options, plan = ready.options, ready.plan
     if options.arithmetic != EXACT:
         raise errors.build(
             "operation-not-implemented", operation=f"compute_qparams({options.arithmetic})", backend=options.row.name
         )
-    options = options.for_shape(source.shape)
-    options.check(source.shape, arrays.dtype_debug(source.dtype)).demand()
-    check_table(options.scheme, options.codebook)
-    plan = options.plan(source.shape)
     if source.size == 0:
         return QuantParams(*staircase.empty_scales(plan))
     staged = staircase.stage(source, plan, options)

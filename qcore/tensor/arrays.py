@@ -70,7 +70,8 @@ def check_out(out: Any, shape: tuple[int, ...], sources: tuple[np.ndarray, ...])
         raise errors.build("out-shape", variant="shape", expected=str(shape), got=str(out.shape))
     if not out.flags.writeable:
         raise errors.build("out-shape", variant="read-only")
-    if _overlaps_itself(out) or any(np.may_share_memory(out, source) for source in sources):
+    dense = out.flags.c_contiguous
+    if (not dense and _overlaps_itself(out)) or any(np.may_share_memory(out, source) for source in sources):
         raise errors.build("out-shape", variant="overlap")
     return out
 

@@ -11,12 +11,15 @@ from qcore import errors
 from qcore.backends import loader
 from qcore.capability import backend_row, check
 from qcore.layout import packing
+from qcore.layout.dims import read_count
 from qcore.plan import make_plan
 from qcore.scheme import QuantMode, QuantScheme
 from qcore.tensor import arrays, layout_ops, strategy
 from qcore.tensor.stored import StoredTensor
 
 if TYPE_CHECKING:
+    from qcore.backends.protocol import Backend
+    from qcore.plan import Plan
     from qcore.scheme.codebook import Codebook
 
 
@@ -95,7 +98,7 @@ class QTensor(StoredTensor):
             raise errors.build("wrong-scale-count", count=count, dims=text, block=block.debug())
         level = None if global_scale is None else np.float32(global_scale)
         grid = scales.reshape(plan.grid).copy()
-        return cls._make(values.copy(), grid, level, scheme, dims, codebook, name, rules or {})
+        return cls._make(values.copy(), grid, level, scheme, dims, codebook, name, dict(rules or {}))
 
     # ---- reading back ------------------------------------------------------------------------------------------
 
@@ -128,17 +131,22 @@ class QTensor(StoredTensor):
             ``out-dtype``, ``out-shape``.
         """
         name = self._backend if backend is None else backend_row(backend).name
-        check(self._scheme, self._shape, op="dequantize", on=name, codebook=self._codebook is not None).demand()
+        engine, plan = self._ready.get(name) or self._get_ready(name)
         wanted = arrays.out_dtype(dtype, out if isinstance(out, np.ndarray) else None)
         if out is None:
             result = np.empty(self._shape, wanted)
         else:
             result = arrays.check_out(out, self._shape, (self._values, self._scales))
-        if self.size:
-            level = self._global
+        if result.size:
             target = result.reshape(1) if result.ndim == 0 else result
-            loader.engine(name).decode(self._values, self._scales, level, self.plan(name), target, threads)
+            engine.decode(self._values, self._scales, self._global, plan, target, read_count(threads, "threads"))
         return result
+
+    def _get_ready(self, name: str) -> tuple[Backend, Plan]:
+        """The engine and the plan that decode here, once decoding has been found legal; remembered."""
+        check(self._scheme, self._shape, op="dequantize", on=name, codebook=self._codebook is not None).demand()
+        self._ready[name] = ready = loader.engine(name), self.plan(name)
+        return ready
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:

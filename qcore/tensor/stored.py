@@ -18,6 +18,7 @@ from qcore.tensor import fields
 from qcore.tensor.data import TensorData
 
 if TYPE_CHECKING:
+    from qcore.backends.protocol import Backend
     from qcore.scheme import QuantScheme
     from qcore.scheme.codebook import Codebook
 
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 class StoredTensor:
     """Values, scales, global scale, scheme, shape, codebook, backend and the rules they were made by."""
 
-    __slots__ = ("_backend", "_codebook", "_codes", "_global", "_rules", "_scales", "_scheme", "_shape", "_values")
+    __slots__ = (
+        "_backend", "_codebook", "_codes", "_global", "_ready", "_rules", "_scales", "_scheme", "_shape", "_values",
+    )  # fmt: skip
     __qcore_scheme__ = True
     __hash__ = None  # type: ignore[assignment]  # equality compares contents
 
@@ -38,6 +41,7 @@ class StoredTensor:
     _backend: str
     _rules: Mapping[str, Any]
     _codes: np.ndarray | None
+    _ready: dict[str, tuple[Backend, Plan]]
 
     @classmethod
     def _make(
@@ -52,22 +56,19 @@ class StoredTensor:
         rules: Mapping[str, Any],
     ) -> Self:
         self = object.__new__(cls)
-        put = object.__setattr__
         values.flags.writeable = False
         scales.flags.writeable = False
-        put(self, "_values", values)
-        put(self, "_scales", scales)
-        put(self, "_global", global_scale)
-        put(self, "_scheme", scheme)
-        put(self, "_shape", shape)
-        put(self, "_codebook", codebook)
-        put(self, "_backend", backend)
-        put(self, "_rules", dict(rules))
-        put(self, "_codes", None)
+        self._values = values
+        self._scales = scales
+        self._global = global_scale
+        self._scheme = scheme
+        self._shape = shape
+        self._codebook = codebook
+        self._backend = backend
+        self._rules = rules
+        self._codes = None
+        self._ready = {}
         return self
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"QTensor is immutable: cannot set {name!r}")
 
     @property
     def scheme(self) -> QuantScheme:
@@ -126,8 +127,7 @@ class StoredTensor:
             codes = fields.unpack_fields(self._values, self.plan(), loader.engine(self._backend))
             codes = codes.reshape(self._shape)
             codes.flags.writeable = False
-            object.__setattr__(self, "_codes", codes)
-        assert self._codes is not None
+            self._codes = codes
         return self._codes
 
     @property
