@@ -9,8 +9,8 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from qcore_ext.strips cimport (
-    QC_ROOM, QC_STRIP, qc_codec, qc_codes, qc_divide, qc_effective, qc_find_row, qc_geometry, qc_join_lane,
-    qc_pack, qc_read, qc_row, qc_row_of_lane, qc_scale, qc_store_words,
+    QC_ROOM, QC_STRIP, QC_INTEGER, qc_codec, qc_effective, qc_find_row, qc_geometry, qc_join_lane,
+    qc_maxima, qc_pack, qc_quantize, qc_read, qc_row, qc_row_of_lane, qc_scale, qc_store_words,
 )
 
 
@@ -20,12 +20,16 @@ cdef inline void strip_codes(
 ) noexcept nogil:
     """Codes of n elements of a line from ``column`` on; ``scales`` are those of its row of blocks."""
     cdef float buffer[QC_ROOM]
-    cdef float t[QC_ROOM]
+    cdef uint32_t maxima[QC_ROOM + 1]
+    cdef const float *got
     cdef float effective[QC_ROOM + 1]
-    cdef int64_t at = column // g.block, phase = column % g.block
-    qc_effective(s, scales + at * s.nbytes, (phase + n - 1) // g.block + 1, whole, effective)
-    qc_divide(qc_read(g.dtype, g.step, x + column * g.step, n, buffer), n, g.block, phase, effective, t)
-    qc_codes(k, t, n, codes)
+    cdef int64_t at = column // g.block, phase = column % g.block, count = (phase + n - 1) // g.block + 1
+    qc_effective(s, scales + at * s.nbytes, count, whole, effective)
+    got = qc_read(g.dtype, g.step, x + column * g.step, n, buffer)
+    if k.kind == QC_INTEGER:
+        memset(maxima, 0, count * sizeof(uint32_t))
+        qc_maxima(got, n, g.block, phase, False, maxima)
+    qc_quantize(k, got, n, g.block, phase, effective, maxima, codes)
 
 
 cdef void encode_piece(

@@ -26,7 +26,7 @@ cdef void tile_peaks(
         column = start
         while column < stop:
             n = min(g.strip, stop - column)
-            qc_maxima(qc_read(g.dtype, g.step, x + line.offset + column * g.step, n, buffer), n, g.block, finite,
+            qc_maxima(qc_read(g.dtype, g.step, x + line.offset + column * g.step, n, buffer), n, g.block, 0, finite,
                       peaks + column // g.block)
             column += n
 

@@ -9,8 +9,8 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from qcore_ext.strips cimport (
-    QC_INFINITY, QC_ROOM, qc_bits, qc_box, qc_codec, qc_codes, qc_divide, qc_effective, qc_find_box, qc_float,
-    qc_geometry, qc_line, qc_line_of_box, qc_maxima, qc_pack, qc_read, qc_scale, qc_solve, qc_store_scales,
+    QC_INFINITY, QC_ROOM, qc_box, qc_codec, qc_effective, qc_find_box, qc_float,
+    qc_geometry, qc_line, qc_line_of_box, qc_maxima, qc_pack, qc_quantize, qc_read, qc_scale, qc_solve, qc_store_scales,
 )
 
 
@@ -42,7 +42,6 @@ cdef bint quantize_strip(
 ) noexcept nogil:
     """Columns column..column+n-1 of one row of blocks."""
     cdef float buffer[QC_ROOM]
-    cdef float t[QC_ROOM]
     cdef float effective[QC_ROOM]
     cdef uint32_t maxima[QC_ROOM]
     cdef uint8_t codes[QC_ROOM]
@@ -54,15 +53,14 @@ cdef bint quantize_strip(
     for i in range(box.lines):
         line = qc_line_of_box(g, box, i)
         got = qc_read(g.dtype, g.step, x + line.offset + column * g.step, n, buffer)
-        qc_maxima(got, n, g.block, False, maxima)
+        qc_maxima(got, n, g.block, 0, False, maxima)
     if not strip_scales(s, maxima, count, stored + column // g.block * s.nbytes, effective):
         return False
     for i in range(box.lines):
         if box.lines > 1:
             line = qc_line_of_box(g, box, i)
             got = qc_read(g.dtype, g.step, x + line.offset + column * g.step, n, buffer)
-        qc_divide(got, n, g.block, 0, effective, t)
-        qc_codes(k, t, n, codes)
+        qc_quantize(k, got, n, g.block, 0, effective, maxima, codes)
         to = words + line.word_row * g.word_row
         used = at + qc_pack(codes, n, g.bits, <uint8_t *>to + at)
         if column + n == g.cols:

@@ -10,6 +10,7 @@ cdef extern from "qc_numbers.h" nogil:
         QC_STRIP
         QC_CHUNK
         QC_BYTE
+        QC_INTEGER
 
     ctypedef struct qc_codec:
         int32_t kind, bits, lo, hi, half_even, mbits, emin, first, zero_code
@@ -53,9 +54,11 @@ cdef extern from "qc_scales.h" nogil:
 
 
 cdef extern from "qc_strips.h" nogil:
-    void qc_maxima(const float *x, int64_t n, int64_t block, int finite, uint32_t *maxima)
+    void qc_maxima(const float *x, int64_t n, int64_t block, int64_t phase, int finite, uint32_t *maxima)
     void qc_divide(const float *x, int64_t n, int64_t block, int64_t phase, const float *effective, float *t)
     void qc_multiply(const float *v, int64_t n, int64_t block, int64_t phase, const float *effective, float *y)
+    void qc_quantize(const qc_codec *k, const float *x, int64_t n, int64_t block, int64_t phase,
+                     const float *effective, const uint32_t *maxima, uint8_t *codes)
     void qc_codes(const qc_codec *k, const float *t, int64_t n, uint8_t *codes)
     void qc_values(const qc_codec *k, const uint8_t *fields, int64_t n, float *values)
     int64_t qc_pack(const uint8_t *codes, int64_t n, int64_t bits, uint8_t *to)

@@ -15,6 +15,12 @@
 #define QC_RESTRICT __restrict__
 #endif
 
+#if defined(__GNUC__)
+#define QC_INLINE static inline __attribute__((always_inline))
+#else
+#define QC_INLINE static inline
+#endif
+
 #define QC_MAGNITUDE 0x7fffffffu
 #define QC_INFINITY 0x7f800000u
 

@@ -5,26 +5,92 @@
 #include "qc_floats.h"
 #include "qc_numbers.h"
 
-/* Raise each block's maximum of |x| as bits; NaN and infinity win, or are passed over when only finite ones count. */
-static inline void qc_maxima(const float *QC_RESTRICT x, int64_t n, int64_t block, int finite,
-                             uint32_t *QC_RESTRICT maxima) {
-    uint32_t limit = finite ? QC_INFINITY : 0xffffffffu;
-    for (int64_t first = 0; first < n; first += block) {
-        int64_t count = n - first < block ? n - first : block;
-        uint32_t most = *maxima;
-        for (int64_t i = 0; i < count; i++) {
-            uint32_t a = qc_bits(x[first + i]) & QC_MAGNITUDE;
-            a = a < limit ? a : 0u;
+/* What a scaled float becomes, known when a loop is compiled. */
+enum { QC_CLAMPED = 1, QC_TO_EVEN = 2, QC_TO_MINIFLOAT = 4 };
+
+/* A block of usual length is a loop of known length, which the compiler unrolls into whole vectors. */
+#define QC_BY_LENGTH(count, call)                                                                                   \
+    switch (count) {                                                                                                 \
+        case 16: call(16); break;                                                                                    \
+        case 32: call(32); break;                                                                                    \
+        case 64: call(64); break;                                                                                    \
+        default: call(count); break;                                                                                 \
+    }
+
+/* The largest |x| as bits, `most` at least. NaN and infinity win, or are passed over when only finite ones count. */
+QC_INLINE uint32_t qc_maximum(const float *QC_RESTRICT x, int64_t n, int finite, uint32_t most) {
+    if (finite) {
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t a = qc_bits(x[i]) & QC_MAGNITUDE;
+            a &= 0u - (uint32_t)(a < QC_INFINITY);
             most = a > most ? a : most;
         }
-        *maxima++ = most;
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t a = qc_bits(x[i]) & QC_MAGNITUDE;
+            most = a > most ? a : most;
+        }
+    }
+    return most;
+}
+
+/* Raise each block's maximum. The strip begins `phase` elements into its first block. */
+static inline void qc_maxima(const float *QC_RESTRICT x, int64_t n, int64_t block, int64_t phase, int finite,
+                             uint32_t *QC_RESTRICT maxima) {
+    int64_t room = block - phase;
+    for (int64_t first = 0; first < n; maxima++) {
+        int64_t count = n - first < room ? n - first : room;
+#define QC_CALL(length) *maxima = qc_maximum(x + first, length, finite, *maxima)
+        QC_BY_LENGTH(count, QC_CALL)
+#undef QC_CALL
+        first += count;
+        room = block;
+    }
+}
+
+/* Blocks shorter than this are spread to one scale per element first; longer ones are loops of their own. */
+#define QC_SHORT 32
+
+/* Each block's scale at every element of the strip; `spread` has QC_SHORT elements of room behind the last. Whole
+ * vectors are stored, the next block overwrites what was too much. */
+static inline void qc_spread(const float *QC_RESTRICT effective, int64_t n, int64_t block, int64_t phase,
+                             float *QC_RESTRICT spread) {
+    int64_t room = block - phase;
+    for (int64_t first = 0; first < n;) {
+        float scale = *effective++;
+        for (int64_t i = 0; i < room; i += 8)
+            for (int64_t j = 0; j < 8; j++) spread[first + i + j] = scale;
+        first += room;
+        room = block;
+    }
+}
+
+/* Put a zero where the effective scale is one. */
+static inline void qc_clear_zero_blocks(int64_t n, int64_t block, int64_t phase, const float *effective, float *t) {
+    int64_t room = block - phase;
+    for (int64_t first = 0; first < n;) {
+        int64_t count = n - first < room ? n - first : room;
+        if (*effective++ == 0.0f) memset(t + first, 0, (size_t)count * 4);
+        first += count;
+        room = block;
     }
 }
 
 /* t = x / effective; where the effective scale is 0, t is 0. The strip begins `phase` elements into its first block. */
 static inline void qc_divide(const float *QC_RESTRICT x, int64_t n, int64_t block, int64_t phase,
                              const float *QC_RESTRICT effective, float *QC_RESTRICT t) {
-    int64_t room = block - phase;
+    int64_t blocks = (phase + n - 1) / block + 1, zeros = 0, room = block - phase;
+    if (block < QC_SHORT) {
+        float divisors[QC_ROOM + 1], spread[QC_ROOM + QC_SHORT];
+        for (int64_t i = 0; i < blocks; i++) {
+            zeros += effective[i] == 0.0f;
+            divisors[i] = effective[i] == 0.0f ? 1.0f : effective[i];
+        }
+        qc_spread(divisors, n, block, phase, spread);
+        for (int64_t i = 0; i < n; i++) t[i] = x[i] / spread[i];
+        if (zeros) qc_clear_zero_blocks(n, block, phase, effective, t);
+        return;
+    }
     for (int64_t first = 0; first < n;) {
         int64_t count = n - first < room ? n - first : room;
         float scale = *effective++;
@@ -42,6 +108,12 @@ static inline void qc_divide(const float *QC_RESTRICT x, int64_t n, int64_t bloc
 static inline void qc_multiply(const float *QC_RESTRICT values, int64_t n, int64_t block, int64_t phase,
                                const float *QC_RESTRICT effective, float *QC_RESTRICT y) {
     int64_t room = block - phase;
+    if (block < QC_SHORT) {
+        float spread[QC_ROOM + QC_SHORT];
+        qc_spread(effective, n, block, phase, spread);
+        for (int64_t i = 0; i < n; i++) y[i] = spread[i] * values[i];
+        return;
+    }
     for (int64_t first = 0; first < n;) {
         int64_t count = n - first < room ? n - first : room;
         float scale = *effective++;
@@ -51,26 +123,50 @@ static inline void qc_multiply(const float *QC_RESTRICT values, int64_t n, int64
     }
 }
 
-/* Integers: NaN becomes 0, the rest is clamped as a float, so that the conversion is always defined. Adding the largest
- * float below a half and truncating rounds ties away from zero; 1.5 * 2^23 rounds them to even. */
+/* Integer nearest to t, for |t| < 2^22. Adding the largest float below a half and truncating rounds ties away from
+ * zero; adding 1.5 * 2^23 leaves the one nearest, ties to even, in the low bits. */
+QC_INLINE int32_t qc_nearest(float t, int half_even) {
+    if (half_even) return (int32_t)(qc_bits(t + 12582912.0f) - qc_bits(12582912.0f));
+    return (int32_t)(t + qc_float(0x3effffffu | (qc_bits(t) & ~QC_MAGNITUDE)));
+}
+
+/* Anything to an integer code: NaN becomes 0, the rest is clamped as a float, so that the conversion is defined. */
 static inline void qc_integer_codes(const qc_codec *k, const float *QC_RESTRICT t, int64_t n,
                                     uint8_t *QC_RESTRICT codes) {
     float lo = (float)k->lo, hi = (float)k->hi;
-    if (k->half_even) {
-        for (int64_t i = 0; i < n; i++) {
-            float v = t[i] == t[i] ? t[i] : 0.0f;
-            v = v < lo ? lo : v;
-            v = v > hi ? hi : v;
-            codes[i] = (uint8_t)qc_bits(v + 12582912.0f);
-        }
-    } else {
-        for (int64_t i = 0; i < n; i++) {
-            float v = t[i] == t[i] ? t[i] : 0.0f;
-            v = v < lo ? lo : v;
-            v = v > hi ? hi : v;
-            codes[i] = (uint8_t)(int32_t)(v + qc_float(0x3effffffu | (qc_bits(v) & ~QC_MAGNITUDE)));
-        }
+    int half_even = k->half_even;
+    for (int64_t i = 0; i < n; i++) {
+        float v = t[i] == t[i] ? t[i] : 0.0f;
+        v = v < lo ? lo : v;
+        v = v > hi ? hi : v;
+        codes[i] = (uint8_t)(half_even ? qc_nearest(v, 1) : qc_nearest(v, 0));
     }
+}
+
+/* The same for |t| < 2^22, clamped only if asked. */
+QC_INLINE void qc_bounded_codes(const qc_codec *k, const float *QC_RESTRICT t, int64_t n, int clamp,
+                                uint8_t *QC_RESTRICT codes) {
+    int32_t lo = k->lo, hi = k->hi;
+    int half_even = k->half_even;
+    for (int64_t i = 0; i < n; i++) {
+        int32_t code = half_even ? qc_nearest(t[i], 1) : qc_nearest(t[i], 0);
+        if (clamp) {
+            code = code < lo ? lo : code;
+            code = code > hi ? hi : code;
+        }
+        codes[i] = (uint8_t)code;
+    }
+}
+
+/* The largest |x / effective| of blocks whose largest |x| are given; NaN or infinity where those are not finite. */
+static inline float qc_worst(const uint32_t *QC_RESTRICT maxima, const float *QC_RESTRICT effective, int64_t count) {
+    uint32_t worst = 0;
+    for (int64_t i = 0; i < count; i++) {
+        float scale = effective[i] == 0.0f ? 1.0f : effective[i];
+        uint32_t ratio = qc_bits(qc_float(effective[i] == 0.0f ? 0u : maxima[i]) / scale) & QC_MAGNITUDE;
+        worst = ratio > worst ? ratio : worst;
+    }
+    return qc_float(worst);
 }
 
 static inline void qc_minifloat_codes(const qc_codec *k, const float *QC_RESTRICT t, int64_t n,
@@ -78,6 +174,45 @@ static inline void qc_minifloat_codes(const qc_codec *k, const float *QC_RESTRIC
     int32_t mbits = k->mbits, emin = k->emin, bits = k->bits;
     uint32_t top = qc_bits(k->top);
     for (int64_t i = 0; i < n; i++) codes[i] = (uint8_t)qc_minifloat(t[i], mbits, emin, top, bits);
+}
+
+/* Division and conversion in one go: the divider works while the rest of the loop does. */
+QC_INLINE void qc_divided_codes(const float *QC_RESTRICT x, int64_t n, float scale, int what, const qc_codec *k,
+                                uint8_t *QC_RESTRICT codes) {
+    int32_t lo = k->lo, hi = k->hi, mbits = k->mbits, emin = k->emin, bits = k->bits;
+    uint32_t top = qc_bits(k->top);
+    for (int64_t i = 0; i < n; i++) {
+        float t = x[i] / scale;
+        if (what & QC_TO_MINIFLOAT) {
+            codes[i] = (uint8_t)qc_minifloat(t, mbits, emin, top, bits);
+        } else {
+            int32_t code = qc_nearest(t, what & QC_TO_EVEN);
+            if (what & QC_CLAMPED) {
+                code = code < lo ? lo : code;
+                code = code > hi ? hi : code;
+            }
+            codes[i] = (uint8_t)code;
+        }
+    }
+}
+
+QC_INLINE void qc_divided_blocks(const qc_codec *k, const float *QC_RESTRICT x, int64_t n, int64_t block, int64_t phase,
+                                 const float *QC_RESTRICT effective, int what, uint8_t *QC_RESTRICT codes) {
+    int64_t room = block - phase;
+    for (int64_t first = 0; first < n;) {
+        int64_t count = n - first < room ? n - first : room;
+        float scale = *effective++;
+        if (scale == 0.0f)
+            memset(codes + first, 0, (size_t)count);
+        else if (count == 32)
+            qc_divided_codes(x + first, 32, scale, what, k, codes + first);
+        else if (count == 64)
+            qc_divided_codes(x + first, 64, scale, what, k, codes + first);
+        else
+            qc_divided_codes(x + first, count, scale, what, k, codes + first);
+        first += count;
+        room = block;
+    }
 }
 
 /* Lookup: start at the index of the smallest entry, step along for every bound exceeded. */
@@ -104,6 +239,40 @@ static inline void qc_codes(const qc_codec *k, const float *t, int64_t n, uint8_
         qc_minifloat_codes(k, t, n, codes);
     else
         qc_lookup_codes(k, t, n, codes);
+}
+
+/* Fields of n elements under their blocks' effective scales; `maxima` bound the magnitudes of each block. Integers are
+ * clamped only where a block's largest needs it. */
+static inline void qc_quantize(const qc_codec *k, const float *x, int64_t n, int64_t block, int64_t phase,
+                               const float *effective, const uint32_t *maxima, uint8_t *codes) {
+    float t[QC_ROOM];
+    int clamp = 1, bounded = 0, fused = block >= QC_SHORT;
+    if (k->kind == QC_INTEGER) {
+        float worst = qc_worst(maxima, effective, (phase + n - 1) / block + 1);
+        clamp = !(worst <= (float)k->hi);
+        bounded = worst < 4194304.0f;
+        if (fused && bounded) {
+            if (k->half_even && clamp)
+                qc_divided_blocks(k, x, n, block, phase, effective, QC_TO_EVEN | QC_CLAMPED, codes);
+            else if (k->half_even)
+                qc_divided_blocks(k, x, n, block, phase, effective, QC_TO_EVEN, codes);
+            else if (clamp)
+                qc_divided_blocks(k, x, n, block, phase, effective, QC_CLAMPED, codes);
+            else
+                qc_divided_blocks(k, x, n, block, phase, effective, 0, codes);
+            return;
+        }
+    } else if (k->kind == QC_MINIFLOAT && fused) {
+        qc_divided_blocks(k, x, n, block, phase, effective, QC_TO_MINIFLOAT, codes);
+        return;
+    }
+    qc_divide(x, n, block, phase, effective, t);
+    if (bounded && clamp)
+        qc_bounded_codes(k, t, n, 1, codes);
+    else if (bounded)
+        qc_bounded_codes(k, t, n, 0, codes);
+    else
+        qc_codes(k, t, n, codes);
 }
 
 /* The value of each field, as float32. */

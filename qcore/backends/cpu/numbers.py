@@ -49,7 +49,7 @@ def of_plan(plan: Plan) -> Numbers:
         stored = {1: np.int8 if integers else np.uint8, 4: np.uint32}
         packed_bytes = plan.packing.axis >= 0 and plan.packing.word_bytes == 1
         found = plan.extras[_KEY] = Numbers(
-            _codec(plan.codec, plan.packing.bits),
+            _codec(plan.codec),
             _scale(plan.scale, plan.zero_substitute),
             np.dtype(plan.scale.dtype.numpy_dtype),
             np.dtype(np.uint8 if packed_bytes else stored[plan.packing.word_bytes]),
@@ -89,16 +89,14 @@ def float32_scales() -> bytes:
     return numbers.pack_scale(DTYPES[np.dtype(np.float32)], 4, 23, -126, 0, 0, 0, largest, 2.0**-149, 1.0, 0.0, b"")
 
 
-def _codec(codec: Codec, stored_bits: int) -> bytes:
+def _codec(codec: Codec) -> bytes:
     under = over = 0.0
     if codec.kind == LOOKUP:
         entries = np.unique(codec.table).astype(np.float64)
         first_gap, last_gap = (entries[1] - entries[0], entries[-1] - entries[-2]) if entries.size > 1 else (0.0, 0.0)
         under, over = float(entries[0] - first_gap / 2), float(entries[-1] + last_gap / 2)
-    # An integer stored one to a byte is that byte, whatever its type's bits.
-    bits = stored_bits if codec.kind == INTEGER else codec.bits
     return numbers.pack_codec(
-        codec.kind, bits, codec.lo, codec.hi, codec.half_even, codec.mbits, codec.emin, codec.top, codec.zero_code,
+        codec.kind, codec.bits, codec.lo, codec.hi, codec.half_even, codec.mbits, codec.emin, codec.top, codec.zero_code,
         under, over, codec.table.tobytes(), codec.bounds.tobytes(), codec.order.tobytes(),
     )  # fmt: skip
 
