@@ -13,7 +13,7 @@ KERNEL_SOURCES := $(shell find qcore_ext -name '*.pyx' -o -name '*.pxd' -o -name
 LINT_PATHS := qcore tests benchmarks tools setup.py
 
 .DEFAULT_GOAL := help
-.PHONY: help system-deps venv build demo test lint reliability docs errors-doc sweep32 bench wheel clean distclean
+.PHONY: help system-deps venv build demo test lint reliability docs errors-doc readme-numbers sweep32 bench wheel clean distclean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,7 +81,10 @@ docs: venv  ## the API reference, from the docstrings, into docs/_build
 errors-doc: venv  ## docs/errors.md, from the catalogue
 	$(PY) -m qcore.errors.render docs/errors.md
 
-sweep32: venv  ## every float32 there is through every codec: about 20 minutes a codec set
+readme-numbers: venv  ## the table of errors in README.md, measured
+	$(PY) tools/readme_numbers.py
+
+sweep32: venv  ## every float32 there is through every rounding: hours
 	$(PY) tools/sweep32.py
 
 bench: build  ## start-up times and throughput beside NumPy's copy, as ratios of one run

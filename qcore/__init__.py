@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from qcore import errors as errors
     from qcore.analysis import ErrorReport as ErrorReport
-    from qcore.analysis import compare as compare
+    from qcore.analysis.compare import compare as compare
     from qcore.backends.cpu.threads import set_threads as threads
     from qcore.calibration import QuantParams as QuantParams
     from qcore.capability import Verdict as Verdict
-    from qcore.capability import check as check
     from qcore.capability import survey as survey
+    from qcore.capability.check import check as check
     from qcore.formats import open as open
     from qcore.formats import save as save
     from qcore.layout import quantized_data_len as quantized_data_len
@@ -98,8 +98,8 @@ _HOMES = {
     "ScaleDtype": "qcore.scheme",
     "TensorData": "qcore.tensor",
     "Verdict": "qcore.capability",
-    "check": "qcore.capability",
-    "compare": "qcore.analysis",
+    "check": "qcore.capability.check",
+    "compare": "qcore.analysis.compare",
     "compute_qparams": "qcore.ops",
     "concat": "qcore.tensor",
     "dequantize": "qcore.ops",

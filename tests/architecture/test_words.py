@@ -30,6 +30,12 @@ def test_the_page_of_errors_is_current():
     assert written == render.page(), "run `make errors-doc`"
 
 
+def test_the_numbers_of_the_readme_are_measured():
+    command = [sys.executable, "tools/readme_numbers.py", "--check"]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=source.ROOT, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
 def _documents():
     at_the_root = [source.ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
     return at_the_root + source.files("docs", ".md")
