@@ -63,10 +63,8 @@ def atomic_write(path: str | os.PathLike[str], *, overwrite: bool = False) -> It
     temporary: Path | None = None
     try:
         _remove_leftovers(target.parent, prefix)
-        temporary = target.parent / f"{prefix}{secrets.token_hex(8)}.tmp"
-        with open(temporary, "xb") as file:
-            with suppress(OSError):  # some network file systems have no locks
-                _lock(file.fileno())
+        temporary, file = _create(target.parent, prefix)
+        with file:
             with suppress(FileNotFoundError):
                 os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
             yield file
@@ -80,7 +78,7 @@ def atomic_write(path: str | os.PathLike[str], *, overwrite: bool = False) -> It
         _flush_folder(target.parent)
     except OSError as error:
         # the temporary name means nothing to the user, and a failing write names no file at all
-        if error.errno is not None and error.filename in (None, str(temporary)):
+        if error.errno is not None and (error.filename is None or prefix in str(error.filename)):
             error.filename, error.filename2 = str(path), None
         raise
     finally:
@@ -105,6 +103,19 @@ def _publish(temporary: Path, target: Path, path: str | os.PathLike[str], *, ove
         os.replace(temporary, target)
     else:
         os.unlink(temporary)
+
+
+def _create(folder: Path, prefix: str) -> tuple[Path, BinaryIO]:
+    """Create a file under a name of its own, and lock it."""
+    while True:
+        path = folder / f"{prefix}{secrets.token_hex(8)}.tmp"
+        file = open(path, "xb")  # noqa: SIM115  # handed to the caller, whose block closes it
+        with suppress(OSError):  # some network file systems have no locks
+            _lock(file.fileno())
+        # between the two calls, another save may have taken the file for a dead writer's
+        if path.exists():
+            return path, file
+        file.close()
 
 
 def _remove_leftovers(folder: Path, prefix: str) -> None:

@@ -16,6 +16,8 @@ __all__ = ["Cursor"]
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+# the plain case of a whole number: fewer digits than the largest has, and the end of an element behind it
+_NATURAL = re.compile(r"(?:0|[1-9][0-9]{0,17})(?=[,\]])")
 _WORD = re.compile(r"[A-Za-z_+\-.0-9]+")
 _LITERALS = ("true", "false", "null")
 _DEEPEST = 128
@@ -61,7 +63,8 @@ class Cursor:
 
     def here(self) -> int:
         """Position of the next token."""
-        self._at = _SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]  # it matches nothing, too
+        if self._text[self._at : self._at + 1] <= " ":  # most texts have no spaces to look for
+            self._at = _SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]  # it matches nothing, too
         return self._at
 
     def peek(self) -> str:
@@ -80,10 +83,18 @@ class Cursor:
 
     def take(self, character: str) -> bool:
         """Step over a character if it is the next one."""
-        if self.peek() != character:
+        if not self._text.startswith(character, self.here()):
             return False
         self._at += 1
         return True
+
+    def ahead(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """Match a pattern at the next token, without stepping over it."""
+        return pattern.match(self._text, self.here())
+
+    def step_over(self, match: re.Match[str]) -> None:
+        """Step over what :meth:`ahead` found."""
+        self._at = match.end()
 
     def expect(self, character: str, what: str) -> None:
         """Step over a character that must be the next one."""
@@ -115,6 +126,10 @@ class Cursor:
     def natural(self, what: str) -> int:
         """Read a whole number from 0 to 2^64 - 1, written without a fraction or an exponent."""
         at = self.here()
+        match = _NATURAL.match(self._text, at)
+        if match:
+            self._at = match.end()
+            return int(match.group())
         match = _NUMBER.match(self._text, at)
         written = match.group() if match else ""
         # twenty digits hold every u64, and int() of millions of them is slow

@@ -37,7 +37,9 @@ _ROWS = (
     Limit("npz-record", 64 * _MIB, 1 << 30, "bytes", "member __qcore__ of an .npz archive"),
     Limit("metadata-record", _MIB, _MIB, "bytes", "the JSON that describes one quantized tensor"),
     Limit("rank", 8, 8, "dimensions", "rank of a tensor", "FormatError"),
-    Limit("elements", 2**63 - 1, 2**63 - 1, "elements", "elements, and bytes, of a tensor", "FormatError"),
+    Limit(
+        "elements", 2**63 - 1, 2**63 - 1, "elements", "number of elements or bytes of a tensor", "FormatError"
+    ),
     Limit("name", 4096, 4096, "bytes", "name of a tensor in UTF-8", "FormatError"),
 )
 

@@ -19,7 +19,8 @@ __all__ = ["MAGIC", "ArrayHeader", "parse"]
 MAGIC = b"\x93NUMPY"
 # version -> bytes of the header's length, encoding
 _VERSIONS = {(1, 0): (2, "latin-1"), (2, 0): (4, "latin-1"), (3, 0): (4, "utf-8")}
-_FIELD = re.compile(r"""\s*(['"])(\w+)\1\s*:\s*('[^']*'|"[^"]*"|True|False|\([^()]*\)|\[)\s*(,|(?=\}))""")
+_FIELD = re.compile(r"""\s*(['"])(\w+)\1\s*:\s*('[^']*'|"[^"]*"|True|False|\([^()]*\))\s*(,|(?=\}))""")
+_STRUCTURED = re.compile(r"""\s*(['"])descr\1\s*:\s*\[""")
 _DESCR = re.compile(r"([<>|])([a-zA-Z])([0-9]+)")
 _DIM = re.compile(r"\s*([0-9]{1,20})L?\s*")
 _KINDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
@@ -109,10 +110,10 @@ def _fields(text: str, path: str, base: int, tensor: str) -> dict[str, str]:
         key, value = match.group(2), match.group(3)
         if key in fields:
             raise fault(match.start(2), f"the key {key!r} a second time", "each key once")
-        if value == "[":
-            raise fault(match.start(3), "a structured dtype", "a plain dtype, as in 'descr': '<f4'")
         fields[key] = value
         at = match.end()
+    if _STRUCTURED.match(body, at):
+        raise fault(at, "a structured dtype", "a plain dtype, as in 'descr': '<f4'")
     if body[at:].strip() != "}":
         raise fault(at, repr(body[at : at + 40]), "a key in quotes with a text, True, False or a tuple")
     wanted = {"descr": "'\"", "fortran_order": "TF", "shape": "("}

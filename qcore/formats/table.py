@@ -66,12 +66,13 @@ def detect(source: Source) -> FileFormat:
     for row in FORMATS:
         if any(head.startswith(magic) for magic in row.magic):
             return row
-    if suffix in _PICKLE_SUFFIXES or head.startswith(_PICKLE_MARKS):
-        raise errors.build("file-pickle-refused", path=source.name, found=suffix or "by its first bytes")
     for row in FORMATS:
-        # a mark that is missing is the format's own error to explain, as long as the suffix names it
+        # a mark that is missing is the format's own error to explain, as long as the suffix names it; and the
+        # length that a safetensors file begins with may look like the first bytes of a pickle
         if suffix in row.suffixes or (row.name == "safetensors" and head[8:9] == b"{"):
             return row
+    if suffix in _PICKLE_SUFFIXES or head.startswith(_PICKLE_MARKS):
+        raise errors.build("file-pickle-refused", path=source.name, found=suffix or "by its first bytes")
     raise errors.build("file-not-recognised", path=source.name, found=_shown(head))
 
 
