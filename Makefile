@@ -44,7 +44,7 @@ $(STAMPS)/dev: $(STAMPS)/packages
 	@touch $@
 
 $(STAMPS)/install: pyproject.toml setup.py $(STAMPS)/packages
-	QCORE_BUILD_JOBS=$(JOBS) $(PY) -m pip install --quiet --no-build-isolation --no-deps --editable .
+	QCORE_BUILD_JOBS=$(JOBS) PYTHONWARNINGS=ignore $(PY) -m pip install --quiet --no-build-isolation --no-deps --editable .
 	@touch $@
 
 # pip compiles everything each time; this compiles what is older than its source
