@@ -95,6 +95,24 @@ _ROWS = (
         LIMIT,
     ),
     _row(
+        "convert",
+        "Write the tensors of a file in another format, or lying the other way, and say how faithfully.",
+        (
+            "qcore convert model.safetensors -o model.bpk --layout torch-to-burn",
+            "qcore convert model.bpk -o model.safetensors --layout burn-to-torch",
+            "qcore convert model.safetensors -o model.bpk --map names.toml --burn 0.21",
+        ),
+        OVERWRITE,
+        LIMIT,
+    ),
+    _row(
+        "upgrade",
+        "Bring a burnpack of an older Burn into the form of the newest.",
+        ("qcore upgrade model.bpk", "qcore upgrade old.bpk -o new.bpk", "qcore upgrade old.bpk --burn 0.19"),
+        OVERWRITE,
+        LIMIT,
+    ),
+    _row(
         "verify",
         "Check a file: structure, digests, finite scales, codes in range.",
         ("qcore verify model-int4.safetensors", "qcore verify model-int4.safetensors --json"),

@@ -23,7 +23,6 @@ PROTOCOLS = {
 AWAITED = {
     "cancelled": "long batch work that can be stopped",
     "forked-engine": "a backend that does not survive a fork",
-    "state-the-layout": "a format whose matrices may lie either way",
 }
 
 
