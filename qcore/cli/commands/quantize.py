@@ -49,7 +49,7 @@ def run(
     """
     from qcore.formats.atomic import destination_of
     from qcore.formats.table import for_suffix
-    from qcore.ops.options import one_of, settle
+    from qcore.ops.options import Call, one_of, settle
 
     row = for_suffix(out)
     if not dry_run:
@@ -60,7 +60,7 @@ def run(
         "scale_rounding": scale_rounding, "tied": tied, "nonfinite": nonfinite, "backend": settings.backend,
         "threads": settings.threads,
     }  # fmt: skip
-    options = settle(**ask, params=None)
+    options = settle(Call(**ask, explicit=False, global_given=None, shape=(), dtype="F32"))
     with settings.open(source) as reader:
         infos = [reader.info(name) for name in reader.names()]
         jobs = [_job(info, options, ask, include or (), exclude or (), keep_invalid) for info in infos]
