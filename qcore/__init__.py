@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from qcore import errors as errors
     from qcore.analysis import ErrorReport as ErrorReport
     from qcore.analysis.compare import compare as compare
+    from qcore.analysis.sweep import sweep as sweep
     from qcore.backends.cpu.threads import set_threads as threads
     from qcore.calibration import QuantParams as QuantParams
     from qcore.capability import Verdict as Verdict
@@ -77,6 +78,7 @@ __all__ = [
     "quantized_data_len",
     "save",
     "survey",
+    "sweep",
     "threads",
     "unpack",
 ]
@@ -111,6 +113,7 @@ _HOMES = {
     "quantized_data_len": "qcore.layout",
     "save": "qcore.formats",
     "survey": "qcore.capability",
+    "sweep": "qcore.analysis.sweep",
     "threads": "qcore.backends.cpu.threads:set_threads",
     "unpack": "qcore.ops",
 }

@@ -13,7 +13,7 @@ from qcore.capability import backend_row
 
 @lru_cache(maxsize=16)
 def engine(name: str) -> Backend:
-    """The engine of a backend (``cpu``, ``reference``, ``burn-ndarray`` ...), opened once.
+    """The engine of a backend (``cpu``, ``reference``, ``burn-ndarray``, ``opencl:0:1`` ...), opened once.
 
     Raises
     ------
@@ -26,4 +26,5 @@ def engine(name: str) -> Backend:
         opened = import_module(module)
     except ImportError as missing:
         raise errors.build("device-unavailable", device=row.name, reason=str(missing)) from missing
-    return cast(Backend, getattr(opened, function)())
+    device = row.name.partition(":")[2]
+    return cast(Backend, getattr(opened, function)(*([device] if device else [])))

@@ -94,6 +94,7 @@ BACKENDS: Final = (
         name="opencl",
         summary="OpenCL kernels; the bits of cpu, without Native values narrower than a byte",
         loader="qcore.backends.opencl:open_backend",
+        has_devices=True,
         rules=_own(rules.SUB_BYTE),
     ),
     BackendRow(

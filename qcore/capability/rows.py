@@ -56,12 +56,15 @@ class BackendRow(Row):
         Whether data that is loaded is brought into the Native store.
     exact_scale_count
         Whether explicit scales must be one per block, and one for all blocks is refused.
+    has_devices
+        Whether ``:`` and a device may follow the name.
     """
 
     loader: str = ""
     zero_substitute: float = 0.0
     loads_native: bool = False
     exact_scale_count: bool = False
+    has_devices: bool = False
     survey_op: str = "quantize"
 
 

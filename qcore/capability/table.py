@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -22,6 +24,7 @@ TABLE: Final[Mapping[str, Row]] = MappingProxyType(
 """Rows by name."""
 
 _BY_WORD: Final = {key(word): row for row in TABLE.values() for word in (row.name, *row.aliases)}
+_DEVICE: Final = re.compile(r"[\w .,:()@/+-]{1,80}")
 _VERSION: Final = re.compile(r"[0-9a-z][0-9a-z.+_-]{0,30}", re.IGNORECASE)
 
 
@@ -35,7 +38,7 @@ def row_of(name: object) -> tuple[Row, str | None]:
     ('burn-flex', '0.22')
     """
     word, at, version = str(name).partition("@")
-    row = _BY_WORD.get(key(word)) if isinstance(name, str) else None
+    row = _find(word) if isinstance(name, str) else None
     if row is None or (at and not (row.versioned and _VERSION.fullmatch(version))):
         raise errors.build(
             "unknown-name", kind="backend or target", name=str(name)[:80], choices=tuple(TABLE)
@@ -48,11 +51,28 @@ def backend_row(name: object) -> BackendRow:
 
     Examples
     --------
-    >>> backend_row("ndarray").name
-    'burn-ndarray'
+    >>> backend_row("ndarray").name, backend_row("opencl:0:1").name
+    ('burn-ndarray', 'opencl:0:1')
     """
-    row = _BY_WORD.get(key(name)) if isinstance(name, str) else None
+    row = _find(name) if isinstance(name, str) else None
     if not isinstance(row, BackendRow):
         choices = tuple(row.name for row in TABLE.values() if isinstance(row, BackendRow))
         raise errors.build("unknown-name", kind="backend", name=str(name)[:80], choices=choices)
     return row
+
+
+def _find(word: str) -> Row | None:
+    found = _BY_WORD.get(key(word))
+    if found is not None:
+        return found
+    name, colon, device = word.partition(":")
+    row = _BY_WORD.get(key(name))
+    if colon and isinstance(row, BackendRow) and row.has_devices and _DEVICE.fullmatch(device.strip()):
+        return _on_device(row, device.strip().lower())
+    return None
+
+
+@lru_cache(maxsize=64)
+def _on_device(row: BackendRow, device: str) -> BackendRow:
+    """Answer for one device of a backend: the same rules under the longer name."""
+    return replace(row, name=f"{row.name}:{device}")

@@ -25,8 +25,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return exits.INTERRUPTED
-    except BrokenPipeError:
-        # whoever read has seen enough; what is still in the buffer must not raise again at exit
+    except (BrokenPipeError, SystemExit):
+        # Whoever read has seen enough; Typer turns the error into an exit that it leaves to nobody else. What is
+        # still in the buffer must not raise again when the process ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exits.OK
     except errors.QuantError as error:

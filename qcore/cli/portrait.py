@@ -65,7 +65,8 @@ def histogram(x: np.ndarray) -> tuple[dict[str, list[float]], list[str]]:
     span = high / 2 - low / 2
     places = (finite / 2 - low / 2) / span if span else np.zeros(finite.size)
     counts = np.bincount(np.minimum((places * _BARS).astype(np.int64), _BARS - 1), minlength=_BARS)
-    edges = np.append(low + span * (2 * np.arange(_BARS) / _BARS), high)
+    along = np.arange(_BARS + 1) / _BARS
+    edges = np.maximum.accumulate(np.clip(low * (1 - along) + high * along, low, high))
     top = int(counts.max())
     lines = [
         f"{low:>12.4g} {'#' * max(math.ceil(_WIDTH * count / top), 0)} {count:,}"

@@ -16,7 +16,7 @@ from qcore.cli import output
 from qcore.cli.settings import merge, shared_options
 from qcore.cli.table import COMMANDS, Command
 
-__all__ = ["UsageError", "build"]
+__all__ = ["UsageError", "application", "build"]
 
 # Typer carries click's exceptions, under its own roof in newer versions; this is their base, wherever it lives.
 UsageError: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
@@ -44,7 +44,12 @@ class _Commands(TyperGroup):
 
 
 def build() -> Any:
-    """Build the program."""
+    """Build the program, ready to be called with words."""
+    return get_command(application())
+
+
+def application() -> typer.Typer:
+    """Build Typer's application."""
     app = typer.Typer(
         cls=_Commands,
         help="Quantize, dequantize and bit-pack tensors under Burn's quantization schemes, right to the last bit.",
@@ -55,7 +60,7 @@ def build() -> Any:
         context_settings=_HELP,
     )
     app.callback()(_with_shared(_root, tuple(inspect.signature(shared_options).parameters)))
-    return get_command(app)
+    return app
 
 
 def _version(asked: bool) -> None:
@@ -77,13 +82,13 @@ def _root(
 def _command(row: Command) -> Any:
     run: Callable[..., output.Result] = import_module(row.module).run
 
-    def command(ctx: typer.Context, shared: dict[str, Any], **given: Any) -> int:
+    def command(ctx: typer.Context, shared: dict[str, Any], **given: Any) -> None:
         settings = merge(ctx.obj or {}, shared)
         result = run(settings, **given)
         for note in result.notes:
             settings.note(note)
         output.write(result, command=row.name, as_json=settings.json)
-        return result.code
+        raise typer.Exit(result.code)
 
     wrapped = _with_shared(command, (*row.shared, *_ALWAYS), own=run)
     examples = "\n".join(f"  {example}" for example in row.examples)

@@ -65,6 +65,7 @@ _ROWS = (
             "qcore check model.safetensors --scheme int4-b32",
             "qcore check --shape 4096,4096 --scheme mxfp4 --on burn-cubecl",
             "qcore check w.npz --scheme q8s/native/b32:f16 --on gguf",
+            "qcore check model.bpk --on burn-flex",
         ),
         LIMIT,
     ),

@@ -14,6 +14,7 @@ from qcore.errors.rows_documented import ROWS as DOCUMENTED_ROWS
 from qcore.errors.rows_files import ROWS as FILE_ROWS
 from qcore.errors.rows_formats import ROWS as FORMAT_ROWS
 from qcore.errors.rows_input import ROWS as INPUT_ROWS
+from qcore.errors.rows_opencl import ROWS as OPENCL_ROWS
 from qcore.errors.rows_scale import ROWS as SCALE_ROWS
 from qcore.errors.rows_scheme import ROWS as SCHEME_ROWS
 
@@ -40,6 +41,7 @@ CATALOG: Mapping[str, ErrorDoc] = join(
     FILE_ROWS,
     FORMAT_ROWS,
     DEVICE_ROWS,
+    OPENCL_ROWS,
 )
 
 

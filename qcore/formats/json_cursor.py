@@ -21,6 +21,7 @@ _NATURAL = re.compile(r"(?:0|[1-9][0-9]{0,17})(?=[,\]])")
 _WORD = re.compile(r"[A-Za-z_+\-.0-9]+")
 _LITERALS = ("true", "false", "null")
 _DEEPEST = 128
+_MOST_SKIPPED = 1 << 16  # no writer is known that puts anything there
 _STRINGS = json.JSONDecoder()  # in C; strict about control characters
 _SHOWN = 40
 
@@ -43,6 +44,7 @@ class Cursor:
         self._path = path
         self._base = base
         self._at = 0
+        self._skipped = 0
 
     def fault(
         self,
@@ -169,17 +171,24 @@ class Cursor:
                 return
             self.expect(",", "a comma or the end of the list")
 
-    def skip(self, depth: int = 0) -> None:
-        """Step over one value of any kind, building nothing."""
+    def skip(self) -> None:
+        """Step over one value of any kind, building nothing; all that is stepped over together is short."""
+        start = self.here()
+        self._skip(0, start + _MOST_SKIPPED - self._skipped)
+        self._skipped += self._at - start
+
+    def _skip(self, depth: int, until: int) -> None:
+        mark = self.peek()
+        if self._at > until:
+            raise self.fault("more text under unknown keys", f"at most {_MOST_SKIPPED} characters of it")
         if depth > _DEEPEST:
             raise self.fault("values nested deeper", f"at most {_DEEPEST} levels")
-        mark = self.peek()
         if mark == "{":
             for _ in self.keys("an object"):
-                self.skip(depth + 1)
+                self._skip(depth + 1, until)
         elif mark == "[":
             for _ in self.items("a list"):
-                self.skip(depth + 1)
+                self._skip(depth + 1, until)
         elif mark == '"':
             self.string("a string")
         else:

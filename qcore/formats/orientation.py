@@ -217,11 +217,14 @@ def lies_as_burn(reader: StoredReader) -> bool:
     return reader.metadata.get("producer") == "burn" and named
 
 
-def demand_layout(reader: StoredReader, infos: Sequence[TensorInfo]) -> None:
-    """Refuse to write a burnpack from a file whose matrices may lie the other way, listing them."""
+def demand_layout(reader: StoredReader, infos: Sequence[TensorInfo], rules: Sequence[Rule] = ()) -> None:
+    """Refuse to write a burnpack from a file whose matrices may lie the other way, listing them.
+
+    Matrices about which a rule of a map says whether they are transposed are settled.
+    """
     if lies_as_burn(reader):
         return
-    found = matrices(infos)
+    found = [info for info in matrices(infos) if not _settled(info.name, rules)]
     if not found:
         return
     listed = [f"{info.name} {list(info.shape)}" for info in found]
@@ -229,6 +232,11 @@ def demand_layout(reader: StoredReader, infos: Sequence[TensorInfo]) -> None:
     raise errors.build(
         "state-the-layout", source=str(reader.path), shown=", ".join(listed[:_SHOWN]) + rest, tensors=tuple(listed)
     )
+
+
+def _settled(name: str, rules: Sequence[Rule]) -> bool:
+    first = next((rule for rule in rules if rule.target(name) is not None), None)
+    return first is not None and first.transpose is not None
 
 
 def recorded(reader: StoredReader, layout: str | None, *, burnpack: bool) -> Mapping[str, str]:

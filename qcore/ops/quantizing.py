@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from qcore import errors
+from qcore.backends import auto
 from qcore.calibration.params import QuantParams
 from qcore.layout.dims import read_count
 from qcore.layout.packing import grid_shape
@@ -79,6 +80,14 @@ def quantize(
     ([50, 0, 40, -127], 0.10000000149011612)
     """
     source = arrays.as_floats(x)
+    if auto.is_auto(backend):
+        return auto.run(
+            lambda place: quantize(
+                source, scheme, calibration=calibration, params=params, codebook=codebook, rounding=rounding,
+                scale_rounding=scale_rounding, tied=tied, nonfinite=nonfinite, backend=place, threads=threads,
+            ),
+            source.size,
+        )  # fmt: skip
     ready = prepare(
         Call(
             scheme, calibration, params is not None, _global_given(params), codebook, rounding, scale_rounding, tied,
@@ -134,6 +143,14 @@ def compute_qparams(
     0.019999999552965164
     """
     source = arrays.as_floats(x)
+    if auto.is_auto(backend):
+        return auto.run(
+            lambda place: compute_qparams(
+                source, scheme, calibration, codebook=codebook, scale_rounding=scale_rounding, tied=tied,
+                nonfinite=nonfinite, backend=place, threads=threads,
+            ),
+            source.size,
+        )  # fmt: skip
     ready = prepare(
         Call(
             scheme, calibration, False, None, codebook, "half-away", scale_rounding, tied, nonfinite, backend,

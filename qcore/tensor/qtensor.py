@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 
 from qcore import errors
-from qcore.backends import loader
+from qcore.backends import auto, loader
 from qcore.capability import backend_row, check
 from qcore.layout import packing
 from qcore.layout.dims import read_count
@@ -130,6 +130,8 @@ class QTensor(StoredTensor):
         DTypeError, ShapeError
             ``out-dtype``, ``out-shape``.
         """
+        if backend is not None and auto.is_auto(backend):
+            return auto.run(lambda place: self.dequantize(dtype, out, backend=place, threads=threads), self.size)
         name = self._backend if backend is None else backend_row(backend).name
         engine, plan = self._ready.get(name) or self._get_ready(name)
         wanted = arrays.out_dtype(dtype, out if isinstance(out, np.ndarray) else None)

@@ -23,7 +23,9 @@ def test_no_module_that_evaluates_what_it_reads_is_imported():
 
 
 def test_nothing_reaches_for_other_programs_or_the_network():
-    assert not [(source.named(p), line, m) for p, line, m in _imports("qcore") if m in WORLD_MODULES]
+    found = [(source.named(p), line, m) for p, line, m in _imports("qcore") if m in WORLD_MODULES]
+    # a driver that crashes when it is listed may take a process of its own down, not ours
+    assert [(name, module) for name, _, module in found] == [("qcore/backends/opencl/probing.py", "subprocess")]
 
 
 def test_qt_is_imported_by_the_inspector_alone():

@@ -22,7 +22,6 @@ PROTOCOLS = {
 # rows whose situation is found in parts of qcore that are not there yet
 AWAITED = {
     "cancelled": "long batch work that can be stopped",
-    "forked-engine": "a backend that does not survive a fork",
 }
 
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from qcore.cli.arranging import Arrangement, LayoutOption, MapOption, arrange
 from qcore.cli.output import Result, columns, printable
 from qcore.cli.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from qcore.formats.orientation import Move
     from qcore.formats.protocol import StoredReader, TensorInfo
     from qcore.formats.table import FileFormat
@@ -30,13 +29,8 @@ def run(
     to: Annotated[
         str | None, typer.Option(help="The format to write. [default: what the suffix names]")
     ] = None,
-    layout: Annotated[
-        str | None,
-        typer.Option(help="keep, torch-to-burn or burn-to-torch: how weights of linear layers lie."),
-    ] = None,
-    map_file: Annotated[
-        Path | None, typer.Option("--map", help="A TOML file of new names and transposes by glob.")
-    ] = None,
+    layout: LayoutOption = None,
+    map_file: MapOption = None,
     burn: Annotated[
         str | None, typer.Option(help="The Burn version to write a .bpk for: 0.19 to 0.22. [default: the newest]")
     ] = None,
@@ -48,52 +42,32 @@ def run(
     weight of anything but an embedding is transposed, weight and bias of a norm become gamma and beta.
     """
     from qcore import formats
-    from qcore.formats import orientation
     from qcore.formats.atomic import destination_of
-    from qcore.formats.orientation_map import read_map, unmatched
-    from qcore.formats.store import texts_for
     from qcore.formats.table import for_suffix
 
     row = for_suffix(out, to)
     destination_of(out, overwrite=settings.overwrite)
-    rules = () if map_file is None else read_map(map_file)
     with settings.open(source) as reader:
-        infos = [reader.info(name) for name in reader.names()]
-        for_burn = row.name == "burnpack"
-        if for_burn and layout is None and map_file is None:
-            orientation.demand_layout(reader, infos)
-        moves = orientation.plan(infos, layout or orientation.KEEP, rules)
-        notes = [f"warning: {note}" for note in reader.notes]
-        notes += [f"warning: the map's rule {rule} matches nothing" for rule in unmatched(rules, reader.names())]
-        done = [0]
+        done, total = [0], len(reader)
 
         def said(name: str) -> None:
-            settings.progress(done[0], len(infos), name)
+            settings.progress(done[0], total, name)
             done[0] += 1
 
-        provenance = _provenance(reader, layout, map_file, row)
-        if reader.format == row.name and all(move.is_nothing for move in moves):
-            notes.append(f"{source} has this format already; it is written again")
-            after = infos
-            formats.save(
-                out, reader, overwrite=settings.overwrite, provenance=provenance, burn=burn, format=row.name
-            )
+        arranged = arrange(reader, row, layout, map_file, said)
+        notes = list(arranged.notes)
+        keep: dict[str, Any] = {
+            "overwrite": settings.overwrite, "burn": burn, "format": row.name,
+            "provenance": _provenance(reader, layout, map_file, row),
+        }  # fmt: skip
+        if reader.format == row.name and arranged.is_nothing:
+            notes.append(f"note: {printable(str(source))} has this format already; it is written again")
+            formats.save(out, reader, **keep)
         else:
-            tensors = orientation.arranged(reader, moves, for_burn=for_burn, said=said)
-            after = [tensors[move.target].info for move in moves]
-            texts = {**texts_for(reader, row.name), **orientation.recorded(reader, layout, burnpack=for_burn)}
-            formats.save(
-                out, tensors, {} if row.name == "npy" else texts, overwrite=settings.overwrite,
-                provenance=provenance, burn=burn, like=reader, format=row.name,
-            )  # fmt: skip
-        settings.progress(len(infos), len(infos), "")
-        if not for_burn and layout is None and orientation.lies_as_burn(reader) and orientation.matrices(infos):
-            notes.append(
-                "note: linear weights lie as Burn keeps them, [in, out]; --layout burn-to-torch turns them for "
-                "other programs"
-            )
-    words = [_worst(info.fidelity, row.fidelity(made)) for info, made in zip(infos, after, strict=True)]
-    return _result(source, out, row, infos, after, moves, words, notes, for_burn=for_burn)
+            tensors = {deferred.info.name: deferred for deferred in arranged.tensors}
+            formats.save(out, tensors, arranged.texts, like=reader, **keep)
+        settings.progress(total, total, "")
+    return _result(source, out, row, arranged, notes)
 
 
 def _provenance(
@@ -116,18 +90,10 @@ def _worst(*words: str) -> str:
     return max(words, key=_WORDS.index)
 
 
-def _result(
-    source: Path,
-    out: Path,
-    row: FileFormat,
-    before: Sequence[TensorInfo],
-    after: Sequence[TensorInfo],
-    moves: Sequence[Move],
-    words: Sequence[str],
-    notes: list[str],
-    *,
-    for_burn: bool,
-) -> Result:
+def _result(source: Path, out: Path, row: FileFormat, arranged: Arrangement, notes: list[str]) -> Result:
+    before, moves = arranged.infos, arranged.moves
+    after = [deferred.info for deferred in arranged.tensors]
+    words = [_worst(old.fidelity, row.fidelity(new)) for old, new in zip(before, after, strict=True)]
     lines = columns(
         ("tensor", "shape", "dtype or scheme", "becomes", ""),
         [
@@ -141,7 +107,7 @@ def _result(
     lines.append(f"{len(words)} tensors: {told}; {turned} transposed; wrote {printable(str(out))} ({row.name})")
     loads: dict[str, int] = {}
     quantized = [info for info in after if info.scheme is not None]
-    if for_burn and quantized:
+    if row.name == "burnpack" and quantized:
         loads = {target: sum(map(_loads(target), quantized)) for target in _TARGETS}
         lines += [f"{target} loads {count} of {len(quantized)} quantized tensors" for target, count in loads.items()]
     document: dict[str, Any] = {

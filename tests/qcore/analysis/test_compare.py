@@ -11,7 +11,9 @@ import qcore
 from qcore import QuantParams, errors
 
 
-@pytest.mark.parametrize("scheme", ["int8", "int4-b32", "nvfp4", "nf4", "mxfp4", "q4s/u32:1/b32x1:f16", "q8s/native/b2x5:f32"])
+@pytest.mark.parametrize(
+    "scheme", ["int8", "int4-b32", "nvfp4", "nf4", "mxfp4", "q4s/u32:1/b32x1:f16", "q8s/native/b2x5:f32"]
+)
 def test_numbers_follow_their_definitions(scheme: str) -> None:
     x = np.random.default_rng(5).standard_normal((37, 96)).astype(np.float32)
     q = qcore.quantize(x, scheme)
@@ -20,11 +22,15 @@ def test_numbers_follow_their_definitions(scheme: str) -> None:
     d = x.astype(np.float64) - y
     assert r.mse == pytest.approx((d**2).mean(), rel=1e-12)
     assert r.rmse == math.sqrt(r.mse)
-    assert r.sqnr_db == pytest.approx(10 * math.log10((x.astype(np.float64) ** 2).sum() / (d**2).sum()), rel=1e-12)
+    assert r.sqnr_db == pytest.approx(
+        10 * math.log10((x.astype(np.float64) ** 2).sum() / (d**2).sum()), rel=1e-12
+    )
     assert r.max_abs == np.float32(np.abs(d).max())
     assert np.abs(d)[r.max_index] == np.abs(d).max()
     assert r.p999 == np.sort(np.abs(d).astype(np.float32).reshape(-1))[math.ceil(0.999 * d.size) - 1]
-    assert r.cosine == pytest.approx((x * y).sum() / math.sqrt((x.astype(np.float64) ** 2).sum() * (y**2).sum()), rel=1e-12)
+    assert r.cosine == pytest.approx(
+        (x * y).sum() / math.sqrt((x.astype(np.float64) ** 2).sum() * (y**2).sum()), rel=1e-12
+    )
     assert r.block_mse.shape == q.scales.shape
     assert (r.count, r.skipped, r.blocks) == (x.size, 0, q.scales.size)
     assert r == qcore.compare(x, q, backend="reference")

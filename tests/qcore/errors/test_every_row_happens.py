@@ -251,7 +251,7 @@ def test_a_missing_package_is_named(monkeypatch):
 def test_every_row_that_needs_no_file_and_no_device_happens():
     elsewhere = {
         code
-        for name in ("rows_files", "rows_formats", "rows_device")
+        for name in ("rows_files", "rows_formats", "rows_device", "rows_opencl")
         for code in errors.CATALOG
         if f'code="{code}"' in (Path(errors.__file__).parent / f"{name}.py").read_text(encoding="utf-8")
     }
