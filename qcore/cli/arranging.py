@@ -67,4 +67,6 @@ def arrange(
         )
     tensors = orientation.arranged(reader, moves, for_burn=for_burn, said=said)
     texts = {**texts_for(reader, row.name), **orientation.recorded(reader, layout, burnpack=for_burn)}
-    return Arrangement(infos, moves, tuple(tensors.values()), {} if row.name == "npy" else texts, tuple(notes))
+    return Arrangement(
+        infos, moves, tuple(tensors.values()), {} if row.name == "npy" else texts, tuple(notes)
+    )

@@ -154,10 +154,14 @@ ROWS: tuple[ErrorDoc, ...] = (
             "of its tensors (--map)."
         ),
         solutions=(
-            'layout="torch-to-burn" (--layout torch-to-burn) transposes the weights of linear layers exactly: '
-            "codes, scales and blocks.",
-            'layout="keep" (--layout keep) writes them as they are: for a file that Burn made, or weights that '
-            "no linear layer uses.",
+            (
+                'layout="torch-to-burn" (--layout torch-to-burn) transposes the weights of linear layers exactly: '
+                "codes, scales and blocks."
+            ),
+            (
+                'layout="keep" (--layout keep) writes them as they are: for a file that Burn made, or weights that '
+                "no linear layer uses."
+            ),
         ),
         refs=("file-malformed",),
     ),

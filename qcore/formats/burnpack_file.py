@@ -75,7 +75,7 @@ class BurnpackFile:
                     name=part, choices=(),
                 )  # fmt: skip
             if table.word is None or table.word.word != "F32" or table.shape != expected:
-                got = f"{table.word.word if table.word else table.scheme} {list(table.shape)}"
+                got = f"{table.kind} {list(table.shape)}"
                 raise malformed(
                     self.source.name, "in its metadata", "the lookup table", got, f"F32 {list(expected)}",
                     tensor=name,
@@ -92,7 +92,7 @@ class BurnpackFile:
             return TensorInfo(
                 name, tensor.shape, tensor.word.name, None, nbytes, (name,), origin=origin, extra=extra
             )
-        parts = (name,)
+        parts: tuple[str, ...] = (name,)
         if name in self._tables:
             parts = (name, self._tables[name])
             nbytes += self.header.tensors[parts[1]].end - self.header.tensors[parts[1]].begin
@@ -178,7 +178,9 @@ def _entry(tensor: Descriptor) -> Entry:
 
 
 def _after(prefix: str, texts: Mapping[str, str]) -> Mapping[str, str]:
-    return MappingProxyType({key[len(prefix) :]: text for key, text in texts.items() if key.startswith(prefix)})
+    return MappingProxyType(
+        {key[len(prefix) :]: text for key, text in texts.items() if key.startswith(prefix)}
+    )
 
 
 def read(source: Source, limits: Limits, dtype: Any, *, burn: str | None = None) -> BurnpackFile:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from qcore import errors
-from qcore.formats.burnpack_words import DTYPES, ElementWord, bool_word, generation
 from qcore.formats.burnpack_ranges import Descriptor, aligned, hold_apart, is_legacy, notes_on
+from qcore.formats.burnpack_words import DTYPES, ElementWord, bool_word, generation
 from qcore.formats.cbor_cursor import Cursor
 from qcore.formats.faults import malformed, truncated
 
@@ -161,16 +161,16 @@ def _descriptor(cursor: Cursor, name: str, at: int, limits: Limits, path: str) -
         else:
             cursor.skip()
             unknown[key] = cursor.span(start)
-    for word, got in (("dtype", typed), ("shape", shape), ("data_offsets", span)):
+    for wanted, got in (("dtype", typed), ("shape", shape), ("data_offsets", span)):
         if got is None:
-            raise cursor.fault(f"no {word}", "dtype, shape and data_offsets", at=at, tensor=name)
+            raise cursor.fault(f"no {wanted}", "dtype, shape and data_offsets", at=at, tensor=name)
     assert typed is not None
     assert shape is not None
     assert span is not None
     if len(span) != _OFFSETS:
         raise cursor.fault(len(span), _OFFSETS, at=at, rule="the number of data_offsets", tensor=name)
     word, scheme, newest = typed
-    found = Descriptor(name, word, scheme, shape, *span, param_id, newest, unknown)
+    found = Descriptor(name, word, scheme, shape, span[0], span[1], param_id, newest, unknown)
     try:
         allowed = _lengths(found, limits, path)
     except errors.QuantError as problem:
@@ -179,7 +179,7 @@ def _descriptor(cursor: Cursor, name: str, at: int, limits: Limits, path: str) -
         raise cursor.fault(problem, "a scheme that loads", at=at, rule="the scheme", tensor=name) from problem
     if found.end - found.begin not in allowed or found.end > _MOST:
         needed = " or ".join(f"{count} bytes" for count in allowed)
-        text = f"{needed} for {scheme or word.word} {list(shape)}" if word or scheme else needed  # type: ignore[union-attr]  # one of both
+        text = f"{needed} for {found.kind} {list(shape)}"
         raise cursor.fault(
             f"{found.begin} to {found.end}", text, at=at, rule="the range of the data", tensor=name
         )

@@ -1,4 +1,4 @@
-"""Where the tensors of a burnpack file lie: ranges that may not overlap, and a beginning that the file's length tells."""
+"""Where the tensors of a burnpack lie: ranges that may not overlap, and a beginning that the file's length tells."""
 
 from __future__ import annotations
 
@@ -45,6 +45,11 @@ class Descriptor:
     unknown: Mapping[str, bytes]
     """What later or private keys say, encoded."""
 
+    @property
+    def kind(self) -> str:
+        """The element type's word, or the scheme's text."""
+        return str(self.scheme) if self.word is None else self.word.word
+
 
 def hold_apart(ordered: list[Descriptor], path: str) -> None:
     """Hold that no two tensors share a byte."""
@@ -77,23 +82,30 @@ def is_legacy(
         if (touching and odd) or texts.get("version", "").startswith("0.19"):
             return True
         raise errors.build(
-            "file-truncated", variant="perhaps-burn-0.19", path=path, size=size, what="its data", needed=needed
+            "file-truncated",
+            variant="perhaps-burn-0.19",
+            path=path,
+            size=size,
+            what="its data",
+            needed=needed,
         )
     raise truncated(path, size, "its data", needed)
 
 
-def notes_on(
-    ordered: list[Descriptor], start: int, legacy: bool, path: str, size: int
-) -> tuple[str, ...]:
+def notes_on(ordered: list[Descriptor], start: int, legacy: bool, path: str, size: int) -> tuple[str, ...]:
     """What is unusual about a file that can be read."""
     end = start + max((tensor.end for tensor in ordered), default=0)
     if size < end and ordered:
         raise truncated(path, size, "its data", end)
     notes = []
     if legacy:
-        notes.append("the data is not aligned, as Burn 0.19 wrote it; later versions misread it: qcore upgrade")
+        notes.append(
+            "the data is not aligned, as Burn 0.19 wrote it; later versions misread it: qcore upgrade"
+        )
     elif not all(tensor.newest for tensor in ordered):
-        notes.append("types are spelled as by an older Burn; newer versions refuse or misread them: qcore upgrade")
+        notes.append(
+            "types are spelled as by an older Burn; newer versions refuse or misread them: qcore upgrade"
+        )
     odd = sum(tensor.begin % ALIGNMENT != 0 for tensor in ordered)
     if odd and not legacy:
         notes.append(f"{odd} of {len(ordered)} tensors do not begin on a multiple of {ALIGNMENT} bytes")

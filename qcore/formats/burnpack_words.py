@@ -16,7 +16,16 @@ from qcore import errors
 if TYPE_CHECKING:
     from qcore.scheme import QuantScheme
 
-__all__ = ["DTYPES", "GENERATIONS", "NEWEST", "ElementWord", "Generation", "bool_word", "generation", "word_for"]
+__all__ = [
+    "DTYPES",
+    "GENERATIONS",
+    "NEWEST",
+    "ElementWord",
+    "Generation",
+    "bool_word",
+    "generation",
+    "word_for",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +55,7 @@ _ROWS: Final = (
 _BOOLS: Final = {"Native": 1, "U8": 1, "U32": 4}
 
 DTYPES: Final[Mapping[str, ElementWord]] = MappingProxyType({row[0]: ElementWord(*row) for row in _ROWS})
-_WORDS: Final = {row.name: row.word for row in reversed(DTYPES.values())}
+_WORDS: Final = {row.name: row.word for row in DTYPES.values() if row.word != "Flex32"}
 
 
 def bool_word(store: str) -> ElementWord | None:
@@ -88,7 +97,8 @@ def _older(scheme: QuantScheme) -> dict[str, Any] | None:
     now = scheme.to_dict()
     if scheme.is_lookup:
         return None
-    block, level = now["block"], "Tensor"
+    block = now["block"]
+    level: Any = "Tensor"
     if block is not None and scheme.is_two_level:
         level = {"BlockTensor": {"block": block["size"], "global": now["tensor"]}}
     elif block is not None:
@@ -135,7 +145,9 @@ def generation(burn: str | None) -> Generation:
         return NEWEST
     row = GENERATIONS.get(burn)
     if row is None:
-        raise errors.build("unknown-name", kind="Burn version", name=str(burn), choices=(*GENERATIONS, "head"))
+        raise errors.build(
+            "unknown-name", kind="Burn version", name=str(burn), choices=(*GENERATIONS, "head")
+        )
     return row
 
 

@@ -157,7 +157,11 @@ def _pieces_of(group: Group) -> Callable[[], Iterable[Any]]:
             yield from group.raw()
             return
         name = group.info.name
-        parts = (name,) if group.info.scheme is None else (name, name + convention.SCALE, name + convention.GLOBAL)
+        parts = (
+            (name,)
+            if group.info.scheme is None
+            else (name, name + convention.SCALE, name + convention.GLOBAL)
+        )
         arrays = group.load()
         for part in parts:
             if part in arrays:

@@ -55,9 +55,11 @@ class Deferred:
         """A tensor of an open file, left there for now."""
         info, stored = reader.info(name), getattr(reader, "stored", None)
         # types narrower than a byte are packed in files; an origin says that the file has it in another form
-        plain = info.dtype in BY_NAME and BY_NAME[info.dtype].bits >= 8 and info.dtype != "bool"
-        raw = (lambda: stored.raw(name)) if plain and not info.origin and _streams(reader) else None
-        return cls(info, lambda: reader.tensor(name), raw)
+        row = BY_NAME.get(info.dtype or "")
+        plain = row is not None and row.bits >= 8 and row.name != "bool" and not info.origin
+        if stored is None or not plain or not _streams(reader):
+            return cls(info, lambda: reader.tensor(name))
+        return cls(info, lambda: reader.tensor(name), lambda: stored.raw(name))
 
 
 def _streams(reader: Reader) -> bool:

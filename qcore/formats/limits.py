@@ -37,7 +37,9 @@ _ROWS = (
     Limit("npz-record", 64 * _MIB, 1 << 30, "bytes", "member __qcore__ of an .npz archive"),
     Limit("burnpack-metadata", 100 * _MIB, 100 * _MIB, "bytes", "metadata of a burnpack file"),
     Limit("burnpack-tensors", 100_000, 100_000, "tensors", "number of tensors of a burnpack file"),
-    Limit("burnpack-texts", 100_000, 100_000, "entries", "number of texts, or of scalars, of a burnpack file"),
+    Limit(
+        "burnpack-texts", 100_000, 100_000, "entries", "number of texts, or of scalars, of a burnpack file"
+    ),
     Limit("burnpack-depth", 128, 128, "levels", "nesting of the metadata of a burnpack file"),
     # what Burn reads: held when writing
     Limit("burnpack-tensor", 10 << 30, 10 << 30, "bytes", "data of a tensor written to a burnpack file"),

@@ -97,7 +97,9 @@ def _move(info: TensorInfo, layout: str, rules: Sequence[Rule], names: set[str])
         if rule.transpose and len(info.shape) != 2:
             raise errors.build("axis-invalid", tensor=info.name, axis="(1, 0)", rank=len(info.shape))
         # what a rule leaves open, the layout settles
-        settled = rule.transpose if rule.transpose is not None else _layout_move(info, layout, names).transpose
+        settled = (
+            rule.transpose if rule.transpose is not None else _layout_move(info, layout, names).transpose
+        )
         return Move(info.name, target, settled, f"the map's rule {rule.text!r}")
     return _layout_move(info, layout, names)
 
@@ -184,11 +186,12 @@ def _transposed_info(info: TensorInfo, name: str, for_burn: bool) -> TensorInfo:
     from qcore.layout import packing
     from qcore.tensor.layout_ops import permuted_scheme
 
+    before = packing.quantized_data_len(scheme, info.shape)
     scheme = permuted_scheme(scheme, (1, 0))
     if for_burn and scheme.store.packing_dim:
         scheme = scheme.with_store(type(scheme.store)(scheme.store.kind, 0))
-    tables = info.nbytes - packing.quantized_data_len(info.scheme, info.shape) if scheme.is_lookup else 0
-    nbytes = packing.quantized_data_len(scheme, shape) + max(tables, 0)
+    table = info.nbytes - before if scheme.is_lookup else 0
+    nbytes = packing.quantized_data_len(scheme, shape) + table
     return replace(info, name=name, shape=shape, scheme=scheme, nbytes=nbytes)
 
 
@@ -230,7 +233,10 @@ def demand_layout(reader: StoredReader, infos: Sequence[TensorInfo], rules: Sequ
     listed = [f"{info.name} {list(info.shape)}" for info in found]
     rest = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
     raise errors.build(
-        "state-the-layout", source=str(reader.path), shown=", ".join(listed[:_SHOWN]) + rest, tensors=tuple(listed)
+        "state-the-layout",
+        source=str(reader.path),
+        shown=", ".join(listed[:_SHOWN]) + rest,
+        tensors=tuple(listed),
     )
 
 

@@ -1,11 +1,11 @@
-"""A map of tensors: a TOML file of rules, each with names it is for, a new name, and whether to transpose.
+r"""A map of tensors: a TOML file of rules, each with names it is for, a new name, and whether to transpose.
 
 ::
 
     version = 1
     [[rule]]
     match = "bert.encoder.*.weight"      # a glob; or regex = "..." for a whole name
-    rename = "encoder.*.weight"          # each * takes what the glob's star in its place has found; a regex's \\1
+    rename = "encoder.*.weight"          # each * takes what the glob's star in its place has found; a regex's \1
     transpose = true                     # or false; where nothing is said, the layout decides
 
 Rules are asked in order, and the first that matches a name decides about it.
@@ -126,7 +126,9 @@ def read_map(path: Path) -> tuple[Rule, ...]:
     if version != _VERSION:
         raise _refusal(str(path), f"version = {_VERSION}", repr(version))
     if said or not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
-        raise _refusal(str(path), "version and [[rule]] alone", ", ".join(sorted(said)) or "rules that are no tables")
+        raise _refusal(
+            str(path), "version and [[rule]] alone", ", ".join(sorted(said)) or "rules that are no tables"
+        )
     return tuple(make_rule(rule, f"{path}, rule {number}") for number, rule in enumerate(rules, 1))
 
 

@@ -217,4 +217,6 @@ def _again(
 def _hold_options(options: Mapping[str, Any], row: FileFormat) -> None:
     for option in options:
         if row.name != "burnpack":
-            raise errors.build("option-value", option=option, expected="given for a .bpk file", got=f"a {row.name} file")
+            raise errors.build(
+                "option-value", option=option, expected="given for a .bpk file", got=f"a {row.name} file"
+            )

@@ -66,7 +66,9 @@ def for_suffix(path: Path, name: str | None = None) -> FileFormat:
         for row in FORMATS:
             if row.name == name or f".{name}" in row.suffixes:
                 return row
-        raise errors.build("unknown-name", kind="format", name=name, choices=tuple(row.name for row in FORMATS))
+        raise errors.build(
+            "unknown-name", kind="format", name=name, choices=tuple(row.name for row in FORMATS)
+        )
     suffix = path.suffix.lower()
     for row in FORMATS:
         if suffix in row.suffixes:

@@ -167,6 +167,7 @@ def _repack(
 
 
 def permuted_scheme(scheme: QuantScheme, order: tuple[int, ...]) -> QuantScheme:
+    """The scheme of a tensor whose axes are permuted: block extents and packing axis move along."""
     rank = len(order)
     axis = packing.packed_axis(scheme.store, rank)
     if axis is not None:

@@ -81,7 +81,9 @@ def _as_they_are(settings: Settings, file: Path | None, on: str | None) -> Resul
         refused = [(info.name, verdict) for info, verdict in answers if not verdict]
         first = f"{short(refused[0][1])} ({refused[0][0]})" if refused else ""
         fine = len(answers) - len(refused)
-        table.append((place, f"{fine} load" if not refused else f"{fine} load, {len(refused)} refused", first))
+        table.append(
+            (place, f"{fine} load" if not refused else f"{fine} load, {len(refused)} refused", first)
+        )
         refusals = [{"name": name, **_document(verdict)} for name, verdict in refused]
         places[place] = {"op": "load", "fine": fine, "refused": refusals}
     lines += columns(("where", "answer", "first refusal"), table)

@@ -32,7 +32,8 @@ def run(
     layout: LayoutOption = None,
     map_file: MapOption = None,
     burn: Annotated[
-        str | None, typer.Option(help="The Burn version to write a .bpk for: 0.19 to 0.22. [default: the newest]")
+        str | None,
+        typer.Option(help="The Burn version to write a .bpk for: 0.19 to 0.22. [default: the newest]"),
     ] = None,
 ) -> Result:
     """Each tensor is told with a word: exact (only bits move), lossless (equal values after arithmetic), requantized.
@@ -104,12 +105,16 @@ def _result(source: Path, out: Path, row: FileFormat, arranged: Arrangement, not
     counts = {word: words.count(word) for word in _WORDS}
     told = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "none"
     turned = sum(move.transpose for move in moves)
-    lines.append(f"{len(words)} tensors: {told}; {turned} transposed; wrote {printable(str(out))} ({row.name})")
+    lines.append(
+        f"{len(words)} tensors: {told}; {turned} transposed; wrote {printable(str(out))} ({row.name})"
+    )
     loads: dict[str, int] = {}
     quantized = [info for info in after if info.scheme is not None]
     if row.name == "burnpack" and quantized:
         loads = {target: sum(map(_loads(target), quantized)) for target in _TARGETS}
-        lines += [f"{target} loads {count} of {len(quantized)} quantized tensors" for target, count in loads.items()]
+        lines += [
+            f"{target} loads {count} of {len(quantized)} quantized tensors" for target, count in loads.items()
+        ]
     document: dict[str, Any] = {
         "source": str(source),
         "out": str(out),
@@ -131,7 +136,9 @@ def _result(source: Path, out: Path, row: FileFormat, arranged: Arrangement, not
 def _loads(target: str) -> Any:
     from qcore.capability import check
 
-    return lambda info: bool(check(info.scheme, info.shape, op="load", on=target, codebook=info.scheme.is_lookup))
+    return lambda info: bool(
+        check(info.scheme, info.shape, op="load", on=target, codebook=info.scheme.is_lookup)
+    )
 
 
 def _shape(info: TensorInfo) -> str:

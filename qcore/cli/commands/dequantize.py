@@ -25,7 +25,9 @@ def run(
     settings: Settings,
     source: Annotated[Path, typer.Argument(metavar="IN", help="A .safetensors, .bpk or .npz file.")],
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write: .safetensors, .bpk, .npz or .npy.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The file to write: .safetensors, .bpk, .npz or .npy.")
+    ],
     dtype: Annotated[str, typer.Option(help="f32, bf16 or f16.")] = "f32",
     layout: LayoutOption = None,
     map_file: MapOption = None,

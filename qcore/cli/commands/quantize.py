@@ -116,6 +116,7 @@ def _job(
     keep_invalid: bool,
 ) -> Job:
     """Decide what becomes of one tensor; a refusal that nothing allows is raised here, before any work."""
+
     def kept(reason: str) -> Job:
         return Job(info, info, kept=reason)
 

@@ -35,7 +35,9 @@ def run(
 
     with formats.open(file, limits=settings.limits, burn=burn) as reader:
         if reader.format != "burnpack":
-            raise errors.build("option-value", option="FILE", expected="a .bpk file", got=f"a {reader.format} file")
+            raise errors.build(
+                "option-value", option="FILE", expected="a .bpk file", got=f"a {reader.format} file"
+            )
         stored: BurnpackFile = reader.stored  # type: ignore[assignment]  # the format says so
         header = stored.header
         older = sorted(name for name, tensor in header.tensors.items() if not tensor.newest)
@@ -46,9 +48,7 @@ def run(
         }  # fmt: skip
         if header.is_newest and out is None:
             return Result(document, [f"{printable(str(file))}: is in the form of Burn {NEWEST.burn} already"])
-        formats.save(
-            out or file, reader, overwrite=settings.overwrite or out is None, format="burnpack"
-        )
+        formats.save(out or file, reader, overwrite=settings.overwrite or out is None, format="burnpack")
     done = [f"{len(older)} types respelled"] if older else []
     done += ["data aligned"] if header.legacy else []
     told = ", ".join(done) or "copied"
