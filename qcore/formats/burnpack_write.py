@@ -12,7 +12,7 @@ from qcore import errors
 from qcore.formats import convention
 from qcore.formats.burnpack_ranges import ALIGNMENT, Descriptor, aligned
 from qcore.formats.burnpack_words import NEWEST, Generation, generation, word_for
-from qcore.formats.cbor_cursor import Encoded, encode
+from qcore.formats.cbor_encode import Encoded, encode
 from qcore.formats.content import DIGEST_BYTES, Content, Group, byte_view
 from qcore.formats.limits import Limits
 from qcore.formats.protocol import Entry

@@ -1,4 +1,4 @@
-"""A strict CBOR reader that walks bytes once and knows where it is, and the few encodings that are written.
+"""A strict CBOR reader that walks bytes once and knows where it is.
 
 The library's decoder evaluates tags (dates, patterns, cyclic lists) before a caller can refuse them, builds whatever
 a file asks for, many times the size of its bytes, and says nothing of where it stopped. This one hands out one item
@@ -18,7 +18,7 @@ from qcore.formats.faults import malformed, truncated
 if TYPE_CHECKING:
     from qcore.formats.limits import Limits
 
-__all__ = ["Cursor", "Encoded", "encode", "map_head"]
+__all__ = ["Cursor"]
 
 _UNSIGNED, _NEGATIVE, _BYTES, _TEXT, _LIST, _MAP, _TAG, _OTHER = range(8)
 _KINDS: Final = (
@@ -26,7 +26,7 @@ _KINDS: Final = (
 )  # fmt: skip
 _SIMPLE: Final = {20: False, 21: True, 22: None}
 _FLOATS: Final = {25: (2, ">e"), 26: (4, ">f"), 27: (8, ">d")}
-_INDEFINITE, _BREAK = 31, 0xFF
+_SHORT, _INDEFINITE, _BREAK = 24, 31, 0xFF
 _OPEN = -1
 """The length of an indefinite item."""
 _SHOWN = 40
@@ -53,6 +53,7 @@ class Cursor:
         self._base = base
         self._limits = limits
         self._depth = 0
+        self._deepest = limits["burnpack-depth"]
         self.at = 0
 
     def fault(
@@ -96,15 +97,15 @@ class Cursor:
         at = self.at
         head = self._byte(what)
         low = head & 31
-        if low < 24:
+        if low < _SHORT:
             self.at = at + 1
             return head >> 5, low
         if low == _INDEFINITE and head >> 5 in (_BYTES, _TEXT, _LIST, _MAP):
             self.at = at + 1
             return head >> 5, _OPEN
-        if low > 27:
+        if low > _SHORT + 3:
             raise self.fault(f"the byte 0x{head:02x}", what)
-        width = 1 << (low - 24)
+        width = 1 << (low - _SHORT)
         end = at + 1 + width
         self._hold_room(end, what)
         self.at = end
@@ -117,17 +118,25 @@ class Cursor:
 
     def natural(self, what: str) -> int:
         """Read a whole number from 0 to 2^64 - 1."""
-        at = self.at
-        if self._byte(what) >> 5 != _UNSIGNED:
+        at, head = self.at, self._byte(what)
+        if head < _SHORT:  # most are small
+            self.at = at + 1
+            return head
+        if head >> 5 != _UNSIGNED:
             raise self.fault(self.shown(), what, at=at)
         return self._head(what)[1]
 
     def text(self, what: str) -> str:
         """Read a text, valid UTF-8."""
-        at = self.at
-        if self._byte(what) >> 5 != _TEXT:
+        at, head = self.at, self._byte(what)
+        if head >> 5 != _TEXT:
             raise self.fault(self.shown(), what, at=at)
-        data = self._string(what)
+        end = at + 1 + (head & 31)
+        if head & 31 < _SHORT and end <= len(self._data):  # most are short
+            data = self._data[at + 1 : end]
+            self.at = end
+        else:
+            data = self._string(what)
         try:
             return data.decode()
         except UnicodeDecodeError as problem:
@@ -166,7 +175,8 @@ class Cursor:
             raise self.fault(self.shown(), what, at=at)
         length = self._head(what)[1]
         self._depth += 1
-        self._limits.hold("burnpack-depth", self._depth, path=self._path)
+        if self._depth > self._deepest:
+            self._limits.hold("burnpack-depth", self._depth, path=self._path)
         return length
 
     def _elements(self, length: int, what: str) -> Iterator[int]:
@@ -256,44 +266,3 @@ class Cursor:
         if major == _BYTES:
             raise self.fault(self.shown(), what)
         return self._scalar()[1]
-
-
-class Encoded(bytes):
-    """An item that is encoded already."""
-
-    __slots__ = ()
-
-
-def _head_of(major: int, argument: int) -> bytes:
-    if argument < 24:
-        return bytes([major << 5 | argument])
-    width = next(power for power in range(4) if argument < 1 << (8 << power))
-    return bytes([major << 5 | 24 + width]) + argument.to_bytes(1 << width, "big")
-
-
-def map_head(count: int) -> bytes:
-    """Encode the head of a map of so many pairs."""
-    return _head_of(_MAP, count)
-
-
-def encode(value: Any) -> bytes:
-    """Encode what records are made of, in the shortest form and the order given.
-
-    Examples
-    --------
-    >>> encode({"shape": [2, 256], "store": None}).hex()
-    'a265736861706582021901006573746f7265f6'
-    """
-    if isinstance(value, Encoded):
-        return value
-    if value is None:
-        return b"\xf6"
-    if isinstance(value, int):
-        return _head_of(_UNSIGNED, value)
-    if isinstance(value, str):
-        data = value.encode()
-        return _head_of(_TEXT, len(data)) + data
-    if isinstance(value, dict):
-        pairs = (encode(key) + encode(item) for key, item in value.items())
-        return _head_of(_MAP, len(value)) + b"".join(pairs)
-    return _head_of(_LIST, len(value)) + b"".join(map(encode, value))
