@@ -28,7 +28,7 @@ LAYOUTS: Final = (KEEP, TO_BURN, TO_TORCH)
 LAYOUT_KEY: Final = "qcore.layout"
 _BURN: Final = "burn"
 
-_EMBEDDING: Final = re.compile(r"(?:^|_)(?:\w*emb\w*|wte|wpe)(?:$|_)", re.IGNORECASE)
+_EMBEDDING: Final = re.compile(r"embed|(?:^|_)(?:embd?|wte|wpe)(?:$|_)", re.IGNORECASE)
 _NORM: Final = re.compile(r"(?:^|_)(?:\w*norm|ln|bn|gn)(?:_?(?:\d+|[a-z]{1,3}))?$", re.IGNORECASE)
 _TO_BURN: Final = {"weight": "gamma", "bias": "beta"}
 _TO_TORCH: Final = {"gamma": "weight", "beta": "bias"}

@@ -192,8 +192,9 @@ def _moves(reader: StoredReader, row: FileFormat, layout: str | None) -> tuple[A
 
 
 def texts_for(reader: StoredReader, format: str) -> dict[str, str]:
-    """The texts of a file as a format is to carry them: the name of another container is no news there."""
-    return {key: text for key, text in reader.metadata.items() if key != "format" or reader.format == format}
+    """The texts of a file as a format is to carry them: ``format`` in a burnpack is the name of the container."""
+    moved = reader.format != format and "burnpack" in (reader.format, format)
+    return {key: text for key, text in reader.metadata.items() if key != "format" or not moved}
 
 
 def _again(
