@@ -44,7 +44,8 @@ SCALES = {
 
 def magnitudes(dtype: type, codes: int, unsigned: type) -> NDArray[np.float64]:
     """All finite numbers of a format that are not negative, in the order of their codes, which is that of value."""
-    every = np.arange(codes, dtype=unsigned).view(dtype).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # NaN is among the codes
+        every = np.arange(codes, dtype=unsigned).view(dtype).astype(np.float64)
     return np.unique(every[np.isfinite(every) & ~np.signbit(every)])
 
 
