@@ -156,4 +156,5 @@ def read(code: int, answer: str, complaint: str) -> Verdict:
 def registered_drivers(environment: Mapping[str, str] = os.environ) -> list[str]:
     """The ``.icd`` files that the loader is told about."""
     place = environment.get("OCL_ICD_VENDORS") or environment.get("OPENCL_VENDOR_PATH") or _VENDORS
-    return [place] if place.endswith(".icd") else sorted(glob.glob(os.path.join(glob.escape(place), "*.icd")))
+    pattern = place if place.endswith(".icd") else os.path.join(place, "*.icd")
+    return sorted(glob.glob(pattern))
