@@ -40,7 +40,7 @@ $(STAMPS)/packages: pyproject.toml $(STAMPS)/venv
 	@touch $@
 
 $(STAMPS)/dev: $(STAMPS)/packages
-	$(PY) tools/requirements.py dev | $(PY) -m pip install --quiet -r /dev/stdin
+	$(PY) tools/requirements.py dev pocl | $(PY) -m pip install --quiet -r /dev/stdin
 	@touch $@
 
 $(STAMPS)/install: pyproject.toml setup.py $(STAMPS)/packages
@@ -71,9 +71,9 @@ lint: venv  ## ruff, cython-lint, mypy, import contracts
 	$(BIN)/lint-imports --no-cache
 
 reliability: venv  ## sanitizers, fuzzing, kill tests: about half an hour on two cores
-	bash tools/sanitize.sh
+	PYTHON=$(PY) bash tools/sanitize.sh
 	$(PY) tools/requirements.py fuzz | $(PY) -m pip install --quiet -r /dev/stdin
-	$(PY) -m pytest -m reliability $(PYTEST_ARGS)
+	$(PY) -m pytest -m reliability -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
 
 docs: venv  ## the API reference, from the docstrings, into docs/_build
 	$(PY) tools/build_docs.py

@@ -1,6 +1,7 @@
-"""Stored values to floats: effective scale times the value of each field. One task is a piece of a row of words.
+"""Stored values to floats: effective scale times the value of each field.
 
-Assumed: ``values`` and ``scales`` are C-contiguous and as large as the geometry says, which describes ``out``.
+One task is a piece of a row of words. Assumed: ``values`` and ``scales`` are C-contiguous and as large as the
+geometry says, which describes ``out``.
 """
 
 cimport numpy as cnp
@@ -31,8 +32,8 @@ cdef inline void strip_floats(
 
 
 cdef void decode_piece(
-    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const char *words, const char *scales, float whole,
-    qc_row row, int64_t start, int64_t stop, char *out,
+    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const char *words, const char *scales,
+    float whole, qc_row row, int64_t start, int64_t stop, char *out,
 ) noexcept nogil:
     """Columns start..stop-1 of one row of words."""
     cdef uint8_t fields[QC_ROOM]
@@ -50,8 +51,8 @@ cdef void decode_piece(
 
 
 def decode(
-    cnp.ndarray values, cnp.ndarray scales, float whole, cnp.ndarray out, bytes geometry, bytes codec, bytes scale,
-    int64_t first, int64_t last,
+    cnp.ndarray values, cnp.ndarray scales, float whole, cnp.ndarray out, bytes geometry, bytes codec,
+    bytes scale, int64_t first, int64_t last,
 ):
     """Tasks first..last-1. ``whole`` is the global scale, or 1."""
     cdef const qc_geometry *g = <const qc_geometry *><const char *>geometry

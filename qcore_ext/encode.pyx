@@ -1,7 +1,7 @@
 """Codes under given scales, packed: one task is a piece of a row of words.
 
-Assumed: ``values`` and ``scales`` are C-contiguous and as large as the geometry says; ``x`` is what the geometry
-describes. Non-finite elements saturate. Calls over disjoint tasks may run at the same time.
+Assumed: ``values`` and ``scales`` are C-contiguous and as large as the geometry says, which describes ``x``.
+Non-finite elements saturate. Calls over disjoint tasks may run at the same time.
 """
 
 cimport numpy as cnp
@@ -15,8 +15,8 @@ from qcore_ext.strips cimport (
 
 
 cdef inline void strip_codes(
-    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const char *x, const char *scales, float whole,
-    int64_t column, int64_t n, uint8_t *codes,
+    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const char *x, const char *scales,
+    float whole, int64_t column, int64_t n, uint8_t *codes,
 ) noexcept nogil:
     """Codes of n elements of a line from ``column`` on; ``scales`` are those of its row of blocks."""
     cdef float buffer[QC_ROOM]
@@ -33,8 +33,8 @@ cdef inline void strip_codes(
 
 
 cdef void encode_piece(
-    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const char *x, const char *scales, float whole,
-    qc_row row, int64_t start, int64_t stop, char *words,
+    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const char *x, const char *scales,
+    float whole, qc_row row, int64_t start, int64_t stop, char *words,
 ) noexcept nogil:
     """Columns start..stop-1 of one row of words."""
     cdef uint8_t codes[QC_ROOM]
@@ -58,8 +58,8 @@ cdef void encode_piece(
 
 
 def encode(
-    cnp.ndarray x, cnp.ndarray scales, float whole, cnp.ndarray values, bytes geometry, bytes codec, bytes scale,
-    int64_t first, int64_t last,
+    cnp.ndarray x, cnp.ndarray scales, float whole, cnp.ndarray values, bytes geometry, bytes codec,
+    bytes scale, int64_t first, int64_t last,
 ):
     """Tasks first..last-1. ``whole`` is the global scale, or 1."""
     cdef const qc_geometry *g = <const qc_geometry *><const char *>geometry

@@ -130,6 +130,11 @@ _ROWS = (
         ("qcore limits", "qcore limits --json"),
     ),
     _row(
+        "devices",
+        "List the OpenCL devices, whether each gives the processor's bits, and what is missing where there is none.",
+        ("qcore devices", "qcore devices --json", "QCORE_DEVICE=nvidia qcore devices"),
+    ),
+    _row(
         "doctor",
         "Say what is installed, what is missing, and what is in the way.",
         ("qcore doctor", "qcore doctor --json"),

@@ -16,6 +16,7 @@ from qcore.plan import make_plan
 from qcore.scheme import QuantMode, QuantScheme
 from qcore.tensor import arrays, layout_ops, strategy
 from qcore.tensor.stored import StoredTensor
+from qcore.tensor.tables import check_table
 
 if TYPE_CHECKING:
     from qcore.backends.protocol import Backend
@@ -81,6 +82,7 @@ class QTensor(StoredTensor):
         name = backend_row(backend).name
         dims = tuple(int(d) for d in shape)
         check(scheme, dims, op="load", on=name, codebook=codebook is not None).demand()
+        check_table(scheme, codebook)
         if scheme.is_two_level and global_scale is None:
             raise errors.build("data-needs-global", scheme=scheme.debug())
         if not scheme.is_two_level and global_scale is not None:

@@ -28,8 +28,11 @@ class Stream:
         """One piece of work: some drivers fail only when the queue is drained, so that happens inside."""
         with documented(self.session.facts.spelled, step):
             yield
-            self._queue.finish()
+            self._drain()
         self._alive.clear()
+
+    def _drain(self) -> None:
+        self._queue.finish()
 
     def constant(self, array: np.ndarray) -> Any:
         """A small array that any thread may read for as long as the session lives."""

@@ -81,8 +81,15 @@ def run(
                 "file-cannot-hold", tensor=chosen[0].info.name, path=str(out), format="npy", what=what
             )
         resolved = _resolved(options, scheme, settings)
+<<<<<<< HEAD
         lines = [f"  {key}: {value}" for key, value in resolved.items() if value is not None]
         settings.note("\n".join((f"{source} -> {out}", *lines)))
+=======
+        # threads are told, and kept out of the record: the bytes do not depend on them
+        shown = {**resolved, "threads": settings.threads}
+        told = [f"  {key}: {value}" for key, value in shown.items() if value is not None]
+        settings.note("\n".join((f"{source} -> {out}", *told)))
+>>>>>>> main
         globs = [("--include", glob) for glob in include or ()] + [
             ("--exclude", glob) for glob in exclude or ()
         ]
