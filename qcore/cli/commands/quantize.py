@@ -81,15 +81,10 @@ def run(
                 "file-cannot-hold", tensor=chosen[0].info.name, path=str(out), format="npy", what=what
             )
         resolved = _resolved(options, scheme, settings)
-<<<<<<< HEAD
-        lines = [f"  {key}: {value}" for key, value in resolved.items() if value is not None]
-        settings.note("\n".join((f"{source} -> {out}", *lines)))
-=======
         # threads are told, and kept out of the record: the bytes do not depend on them
         shown = {**resolved, "threads": settings.threads}
         told = [f"  {key}: {value}" for key, value in shown.items() if value is not None]
         settings.note("\n".join((f"{source} -> {out}", *told)))
->>>>>>> main
         globs = [("--include", glob) for glob in include or ()] + [
             ("--exclude", glob) for glob in exclude or ()
         ]
@@ -108,8 +103,8 @@ def run(
         if dry_run:
             lines = [*_plan_lines(chosen), *kept_lines(jobs), totals(jobs)]
             return Result({**document, **describe(jobs)}, lines, notes=notes)
-        told = _provenance(reader, {**resolved, "layout": layout})
-        run_jobs(settings, reader, jobs, out, told, metadata=arranged.texts)
+        made = _provenance(reader, {**resolved, "layout": layout})
+        run_jobs(settings, reader, jobs, out, made, metadata=arranged.texts)
     lines = [*_worst_lines(chosen), *kept_lines(jobs), totals(jobs), f"wrote {printable(str(out))}"]
     return Result({**document, **describe(jobs)}, lines, notes=notes)
 
