@@ -68,6 +68,12 @@ def run(
             tensors = {deferred.info.name: deferred for deferred in arranged.tensors}
             formats.save(out, tensors, arranged.texts, like=reader, **keep)
         settings.progress(total, total, "")
+        lookups = sum(info.scheme is not None and info.scheme.is_lookup for info in arranged.infos)
+        if row.name == "burnpack" and lookups:
+            notes.append(
+                f"note: {lookups} lookup tensors keep their tables by a convention of qcore: nothing in Burn "
+                "loads them"
+            )
     return _result(source, out, row, arranged, notes)
 
 

@@ -6,6 +6,9 @@ import bpk
 import numpy as np
 import pytest
 import source
+from any_scheme import refusal
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import qcore
 from qcore.formats import burnpack_words
@@ -129,6 +132,44 @@ def test_every_store_comes_back_as_it_was(tmp_path, scheme):
         assert (f.tensor("q.scale") == X).all()
         assert f.info("q").nbytes == q.nbytes + (0 if q.codebook is None else q.codebook.table.nbytes)
         assert f.info("q").codebook == (None if q.codebook is None else q.codebook.name)
+
+
+SHAPES = ((), (5,), (0, 4), (6, 7), (3, 96), (2, 3, 33))
+
+
+@pytest.mark.parametrize("scheme", [*qcore.PRESETS, "q8s/native/b16:f16", "e5m2/u32/t:f16", "q2f/u32/b3:ue8m0"])
+def test_every_preset_comes_back_in_every_shape_though_regions_are_not_aligned(tmp_path, scheme):
+    for shape in SHAPES:
+        x = X.reshape(-1)[: int(np.prod(shape))].reshape(shape)
+        try:
+            q = qcore.quantize(x, scheme, backend="reference")
+        except qcore.errors.QuantError:
+            continue
+        qcore.save(tmp_path / "q.bpk", {"q": q}, overwrite=True)
+        with qcore.open(tmp_path / "q.bpk") as f:
+            assert f.tensor("q") == q
+
+
+names = st.text(st.characters(codec="utf-8"), max_size=12)
+
+
+@given(st.dictionaries(names, st.sampled_from(["float32", "bool", "uint16", "nvfp4", "nf4"]), max_size=4))
+@example({"": "bool", "a\0\n\x1b[31m": "float32", "../up": "nvfp4"})
+def test_whatever_is_written_opens_equal(tmp_path_factory, kinds):
+    path = tmp_path_factory.mktemp("any") / "x.bpk"
+    tensors = {
+        name: qcore.quantize(X[:2], kind, backend="reference") if kind in qcore.PRESETS else (X[:2] > 0).astype(kind)
+        for name, kind in kinds.items()
+    }
+    error = refusal(qcore.save, path, tensors)
+    if error is not None:  # a tensor has the name of another one's table
+        assert error.code == "file-name-refused"
+        return
+    with qcore.open(path) as f:
+        assert set(f.names()) == tensors.keys()
+        for name, tensor in tensors.items():
+            got = f.tensor(name)
+            assert got == tensor if isinstance(tensor, qcore.QTensor) else (got == tensor).all()
 
 
 def test_a_table_lies_beside_its_tensor_and_the_metadata_says_so(tmp_path):
