@@ -10,6 +10,8 @@ import pytest
 
 import qcore
 from qcore import errors
+from qcore.formats.content import Deferred
+from qcore.formats.protocol import TensorInfo
 
 Q4 = bpk.scheme("Q4S", {"PackedU32": 0}, tensor=None, block=((8,), "F16"))
 GOOD = {
@@ -215,6 +217,32 @@ def test_a_lookup_tensor_without_a_table_says_that_it_needs_one(opened, refused)
     root = {"tensors": {"l": bpk.tensor(bpk.scheme("Q2S", mode="Lookup"), (4,), 0, 8)}}
     error = refused(opened, bpk.file(root, bytes(8)), code="lookup-needs-table")
     assert error.tensor == "l"
+
+
+@pytest.mark.parametrize(
+    ("limit", "count"),
+    [("tensors", 3), ("texts", 2), ("metadata", len(METADATA)), ("depth", 7)],
+)
+def test_limits_are_held_at_their_number(opened, limit, count):
+    root = changed("scalars", "m", to={"Bool": True}) if limit == "texts" else GOOD
+    assert opened(bpk.file(root, DATA), limits={f"burnpack-{limit}": count})
+    with pytest.raises(errors.LimitError, match=f"burnpack-{limit}"):
+        opened(bpk.file(root, DATA), limits={f"burnpack-{limit}": count - 1})
+
+
+def test_texts_are_counted_apart_from_scalars(opened):
+    root = changed("metadata", to={"a": "", "b": "", "c": ""})
+    with pytest.raises(errors.LimitError, match="is 3, the limit is 2"):
+        opened(bpk.file(root, DATA), limits={"burnpack-texts": 2})
+
+
+@pytest.mark.parametrize(("count", "size", "limit"), [(1, 10, "burnpack-tensor"), (11, 9.5, "burnpack-file")])
+def test_what_burn_would_not_read_is_not_written(tmp_path, count, size, limit):
+    shape = (int(size * 2**30) + 1,)
+    infos = [TensorInfo(f"x{index}", shape, "uint8", None, shape[0], (f"x{index}",)) for index in range(count)]
+    with pytest.raises(errors.LimitError, match=limit):
+        qcore.save(tmp_path / "x.bpk", {info.name: Deferred(info, lambda: None) for info in infos})
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("levels", [127, 128, 129])
