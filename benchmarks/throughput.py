@@ -78,10 +78,10 @@ def main() -> None:
 
 def write_readme(ratios: dict[str, float], schemes: list[str]) -> None:
     lines = ["| scheme | quantize | dequantize |", "|---|---|---|"]
-    for scheme in schemes:
-        lines.append(
-            f"| `{scheme}` | {ratios[f'quantize {scheme}']:.2f} | {ratios[f'dequantize {scheme}']:.2f} |"
-        )
+    lines += [
+        f"| `{scheme}` | {ratios[f'quantize {scheme}']:.2f} | {ratios[f'dequantize {scheme}']:.2f} |"
+        for scheme in schemes
+    ]
     before, begin, rest = README.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     README.write_text(f"{before}{begin}{chr(10).join(lines)}\n{end}{after}", encoding="utf-8")
