@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 STAMPS := $(VENV)/.stamps
 KERNEL_SOURCES := $(shell find qcore_ext -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.h' 2>/dev/null | grep -v '/_v[0-9]/\|/_base/\|/_asan/')
-LINT_PATHS := qcore tests benchmarks tools setup.py
+LINT_PATHS := .
 
 .DEFAULT_GOAL := help
 .PHONY: help system-deps venv build demo test lint reliability docs errors-doc readme-numbers sweep32 bench wheel clean distclean

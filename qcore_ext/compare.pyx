@@ -37,8 +37,8 @@ def errors(
     """Chunks first..last-1; a block has ``chunks`` of them.
 
     Into ``totals`` (float64, 4 a chunk) sums of (x-y)^2, x^2, y^2, x*y, into ``counts`` (int64) the finite
-    pairs. Returns how many elements are clipped, the largest |x-y| as float32 bits (-1: none) and the first flat
-    C index where it stands.
+    pairs. Returns how many elements are clipped, the largest |x-y| as float32 bits (-1: none), and the first
+    flat C index where it stands.
     """
     cdef qc_sides f = sides_of(x, values, scales, whole, geometry, codec, scale)
     cdef double *to = <double *>cnp.PyArray_DATA(totals)

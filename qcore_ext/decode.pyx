@@ -8,8 +8,8 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t, uint8_t
 
 from qcore_ext.strips cimport (
-    QC_ROOM, QC_STRIP, qc_codec, qc_effective, qc_find_row, qc_geometry, qc_multiply, qc_row, qc_row_of_lane,
-    qc_scale, qc_split_lane, qc_target, qc_unpack, qc_values, qc_write,
+    QC_ROOM, QC_STRIP, qc_codec, qc_dequantize, qc_effective, qc_find_row, qc_geometry, qc_row, qc_row_of_lane,
+    qc_scale, qc_split_lane, qc_target, qc_unpack, qc_write,
 )
 
 
@@ -19,14 +19,12 @@ cdef inline void strip_floats(
 ) noexcept nogil:
     """n results of a line from ``column`` on; ``scales`` are those of its row of blocks."""
     cdef float buffer[QC_ROOM]
-    cdef float numbers[QC_ROOM]
     cdef float effective[QC_ROOM + 1]
     cdef int64_t at = column // g.block, phase = column % g.block
     cdef char *place = to + column * g.step
     cdef float *target = qc_target(g, place, buffer)
     qc_effective(s, scales + at * s.nbytes, (phase + n - 1) // g.block + 1, whole, effective)
-    qc_values(k, fields, n, numbers)
-    qc_multiply(numbers, n, g.block, phase, effective, target)
+    qc_dequantize(k, fields, n, g.block, phase, effective, target)
     if target == buffer:
         qc_write(g.dtype, g.step, place, n, buffer)
 

@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from qcore_ext.strips cimport (
-    QC_ROOM, QC_STRIP, QC_INTEGER, qc_codec, qc_effective, qc_find_row, qc_geometry, qc_join_lane,
+    QC_ROOM, QC_STRIP, QC_LOOKUP, qc_codec, qc_effective, qc_find_row, qc_geometry, qc_join_lane,
     qc_maxima, qc_pack, qc_quantize, qc_read, qc_row, qc_row_of_lane, qc_scale, qc_store_words,
 )
 
@@ -26,7 +26,7 @@ cdef inline void strip_codes(
     cdef int64_t at = column // g.block, phase = column % g.block, count = (phase + n - 1) // g.block + 1
     qc_effective(s, scales + at * s.nbytes, count, whole, effective)
     got = qc_read(g.dtype, g.step, x + column * g.step, n, buffer)
-    if k.kind == QC_INTEGER:
+    if k.kind != QC_LOOKUP:
         memset(maxima, 0, count * sizeof(uint32_t))
         qc_maxima(got, n, g.block, phase, False, maxima)
     qc_quantize(k, got, n, g.block, phase, effective, maxima, codes)

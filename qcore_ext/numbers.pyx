@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from qcore_ext.strips cimport (
-    QC_AXES, QC_BYTE, QC_CHUNK, QC_ROOM, QC_STRIP, qc_codec, qc_geometry, qc_scale,
+    QC_AXES, QC_BYTE, QC_CHUNK, QC_ROOM, QC_STRIP, qc_codec, qc_float, qc_geometry, qc_scale,
 )
 
 AXES = QC_AXES
@@ -38,6 +38,8 @@ def pack_codec(
             k.first = steps[0]
         else:
             k.delta[i - 1] = <int>steps[i] - <int>steps[i - 1]
+        if i < 16:
+            k.order[i] = qc_float(steps[i])
     return (<char *>&k)[:sizeof(k)]
 
 

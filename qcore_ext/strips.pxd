@@ -10,7 +10,7 @@ cdef extern from "qc_numbers.h" nogil:
         QC_STRIP
         QC_CHUNK
         QC_BYTE
-        QC_INTEGER
+        QC_LOOKUP
 
     ctypedef struct qc_codec:
         int32_t kind, bits, lo, hi, half_even, mbits, emin, first, zero_code
@@ -19,6 +19,7 @@ cdef extern from "qc_numbers.h" nogil:
         float table[256]
         float bounds[256]
         int32_t delta[256]
+        float order[16]
 
     ctypedef struct qc_scale:
         int32_t kind, nbytes, mbits, emin, rule, elem_emax, elem_mbits
@@ -60,6 +61,8 @@ cdef extern from "qc_strips.h" nogil:
     void qc_quantize(const qc_codec *k, const float *x, int64_t n, int64_t block, int64_t phase,
                      const float *effective, const uint32_t *maxima, uint8_t *codes)
     void qc_codes(const qc_codec *k, const float *t, int64_t n, uint8_t *codes)
+    void qc_dequantize(const qc_codec *k, const uint8_t *fields, int64_t n, int64_t block, int64_t phase,
+                       const float *effective, float *y)
     void qc_values(const qc_codec *k, const uint8_t *fields, int64_t n, float *values)
     int64_t qc_pack(const uint8_t *codes, int64_t n, int64_t bits, uint8_t *to)
     void qc_unpack(const uint8_t *words, int64_t first, int64_t n, int64_t bits, uint8_t *fields)

@@ -1,5 +1,6 @@
 """Any layout of the input gives the bytes of its contiguous native copy, and is left as it was."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -90,11 +91,10 @@ def schemes_of(backend: str, dtype: str) -> list[str]:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    ("layout", "dtype"), [pair for pair in itertools.product(LAYOUTS, DTYPES) if pair not in IMPOSSIBLE]
+)
 def test_any_layout_gives_the_bytes_of_the_contiguous_copy(layout: str, dtype: str, backend: str) -> None:
-    if (layout, dtype) in IMPOSSIBLE:
-        pytest.skip("NumPy has no such array")
     plain = weights(dtype)
     given = LAYOUTS[layout](plain)
     before = np.asarray(given).tobytes()

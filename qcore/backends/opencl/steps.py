@@ -139,6 +139,25 @@ def scales(stream: Stream, grid: Any, global_scale: Any, stored: Any, wrong: Any
     stream.launch("solve", (), "scales", blocks, *arguments)
 
 
+def folds(at: Placed, plan: Plan) -> bool:
+    """Tell whether min-max is one launch: a run is a block, and no global scale stands above it."""
+    return at.runs == at.geometry.blocks and not plan.two_level and _entry("encode", at)[0] == "encode_runs"
+
+
+def quantize(
+    stream: Stream, x: Any, dtype: np.dtype, stored: Any, values: Any, wrong: Any, at: Placed, plan: Plan
+) -> None:
+    """Min-max in one launch: peaks, stored scales, fields; ``wrong`` becomes 1 where an element is not finite."""
+    found = tables(stream, plan)
+    if at.geometry.is_padded:
+        stream.clear(values, at.geometry.values_nbytes)
+    stream.launch(
+        "quantize", _encoding(plan, dtype, at, stream), "quantize_runs", at.runs * at.lanes, x, stored, values, wrong,
+        at.numbers, np.uint64(at.runs), *_scale_numbers(plan.scale), *_codec_numbers(plan.codec), found.bounds,
+        found.order,
+    )  # fmt: skip
+
+
 def encode(
     stream: Stream, x: Any, dtype: np.dtype, stored: Any, global_scale: Any, grid: Any, values: Any, at: Placed,
     plan: Plan,
@@ -147,9 +166,7 @@ def encode(
     codec, found = plan.codec, tables(stream, plan)
     if at.geometry.is_padded:
         stream.clear(values, at.geometry.values_nbytes)
-    words = _words(plan, dtype, at, stream)
-    if codec.kind == INTEGER and codec.half_even:
-        words = (*words, ("EVEN", None))
+    words = _encoding(plan, dtype, at, stream)
     zeros, peaks_ = np.int32(grid is not None), global_scale if grid is None else grid
     entry, count, lanes = _entry("encode", at)
     stream.launch(
@@ -202,6 +219,11 @@ def _words(plan: Plan, dtype: np.dtype, at: Placed, stream: Stream) -> Definitio
     bits, word, _ = _field(plan)
     near = (("LOCAL_TABLE", None),) if stream.session.lanes > 1 else ()
     return ("KIND", plan.codec.kind), bits, word, ("ELEMENT", element_of(dtype)), ("LANES", at.lanes), *near
+
+
+def _encoding(plan: Plan, dtype: np.dtype, at: Placed, stream: Stream) -> Definitions:
+    words = _words(plan, dtype, at, stream)
+    return (*words, ("EVEN", None)) if plan.codec.kind == INTEGER and plan.codec.half_even else words
 
 
 def _codec_numbers(codec: Codec) -> tuple[Any, ...]:

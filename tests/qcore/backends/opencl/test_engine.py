@@ -129,9 +129,8 @@ def test_threads_share_an_engine_and_each_gets_its_own_arguments(engine):
     wrong = []
 
     def work(n):
-        for _ in range(12):
-            if parts_on(engine, x[n], "q4s/u32/b32:f16") != wanted[n]:
-                wrong.append(n)
+        answers = [parts_on(engine, x[n], "q4s/u32/b32:f16") for _ in range(12)]
+        wrong.extend(answer for answer in answers if answer != wanted[n])
 
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

@@ -114,9 +114,11 @@ def fresh():
 def test_each_mode_is_one_documented_error(mode, fresh, monkeypatch):
     mode(monkeypatch, fresh.session)
     plan = make_plan(qcore.QuantScheme.parse(SCHEME), X.shape)
-    with warnings.catch_warnings(), pytest.raises(errors.DeviceError) as caught:
+    stage = fresh.stage
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fresh.stage(X, plan).quantize_minmax()
+        with pytest.raises(errors.DeviceError) as caught:
+            stage(X, plan).quantize_minmax()
     assert caught.value.code == MODES[mode]
     assert caught.value.cause
     assert caught.value.solutions
