@@ -318,6 +318,9 @@ def test_the_oldest_form_that_its_length_does_not_tell_is_named_in_the_error(byt
     assert 'burn="0.19"' in str(error)
     with qcore.open(path, burn="0.19") as f:
         assert f.tensor("a").tolist() == [1, 2, 3]
+    cut = bytes_of(bpk.file(root, b"\1\2", aligned=False), "cut.bpk")
+    error = refused(qcore.open, cut, burn="0.19", code="file-truncated")
+    assert "its data" in str(error)
     root["metadata"] = {"version": "0.19.1"}
     with qcore.open(bytes_of(bpk.file(root, b"\1\2\3", aligned=False))) as f:
         assert f.tensor("a").tolist() == [1, 2, 3]

@@ -70,6 +70,8 @@ GOOD_FILE = bpk.file(GOOD, DATA)
 METADATA = bpk.cbor(GOOD)
 TRUNCATED, LIMIT = "file-truncated", "file-limit"
 DTYPE, SHAPE, SPAN = (("tensors", "q", key) for key in ("dtype", "shape", "data_offsets"))
+TOO_MANY = "x.bpk, in its header: the number of elements or bytes of a tensor is 9223372036854775"
+HUGE = {"tensors": {"q": bpk.tensor(bpk.scheme(), ((1 << 63) - 1,), 0, 12)}}
 DEEP = bpk.Raw(b"\x81" * 200 + b"\0")
 BROKEN = {
     # rule: (bytes, words that the message holds[, code])
@@ -109,8 +111,9 @@ BROKEN = {
     "shape a float": (changed("tensors", "f", "shape", to=[2.0, 2]), "a whole number"),
     "shape a bool": (changed("tensors", "f", "shape", to=[True]), "a whole number"),
     "rank": (changed("tensors", "f", "shape", to=[1] * 9), "at most 8"),
-    "elements": (changed("tensors", "f", "shape", to=[1 << 32, 1 << 31]), "9223372036854775808"),
-    "bytes": (changed("tensors", "f", "shape", to=[1 << 32, 1 << 29]), "9223372036854775808"),
+    "elements": (changed("tensors", "f", "shape", to=[1 << 32, 1 << 31]), TOO_MANY + "808"),
+    "bytes": (changed("tensors", "f", "shape", to=[1 << 32, 1 << 29]), TOO_MANY + "808"),
+    "bytes of a quantized tensor": (HUGE, TOO_MANY + "811"),
     "one offset": (changed("tensors", "f", "data_offsets", to=[0]), "the number of data_offsets"),
     "three offsets": (changed("tensors", "f", "data_offsets", to=[0, 16, 16]), "at most 2"),
     "offset text": (changed("tensors", "f", "data_offsets", to=["0", 16]), "a whole number"),
