@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,18 @@ class Stream:
     def doing(self, step: str) -> Iterator[None]:
         """One piece of work: some drivers fail only when the queue is drained, so that happens inside."""
         with documented(self.session.facts.spelled, step):
-            yield
-            self._drain()
+            try:
+                yield
+                self._drain()
+            finally:
+                self._settle()
+
+    def _settle(self) -> None:
+        """Let go of the host's arrays, not before the device has: a failure may leave commands behind that use them."""
+        import pyopencl as cl
+
+        with suppress(cl.Error):
+            self._queue.finish()
         self._alive.clear()
 
     def _drain(self) -> None:
