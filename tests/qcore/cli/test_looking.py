@@ -46,6 +46,7 @@ def test_the_document_of_info_keeps_its_keys(document, small):
                 "path": None,
                 "format": None,
                 "metadata": {"format": None},
+                "notes": None,
                 "tensors": [
                     {
                         "name": None,
