@@ -143,7 +143,10 @@ class QTensor(StoredTensor):
             result = arrays.check_out(out, self._shape, (self._values, self._scales))
         if result.size:
             target = result.reshape(1) if result.ndim == 0 else result
-            engine.decode(self._values, self._scales, self._global, plan, target, read_count(threads, "threads"))
+            if self._held is not None and name == self._backend:
+                self._held.decode(target)
+            else:
+                engine.decode(self._values, self._scales, self._global, plan, target, read_count(threads, "threads"))
         return result
 
     def _get_ready(self, name: str) -> tuple[Backend, Plan]:

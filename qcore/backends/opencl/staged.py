@@ -99,26 +99,13 @@ class StagedTensor:
             place = steps.place(stream, plan, tile.shape, tile.extents)
             to_stored, to_wrong, to_values = stream.output(stored), stream.output(wrong), stream.output(values)
             stream.clear(to_wrong, wrong.nbytes)
-            above = self._minmax(stream, x, to_stored, to_values, to_wrong, place)
+            above = steps.minmax(stream, x, self._dtype, to_stored, to_values, to_wrong, place, plan)
             stream.fetch(to_wrong, wrong, "flag")
             stream.fetch(to_stored, stored, "scales")
             stream.fetch(to_values, values, "values")
             if plan.two_level:
                 stream.fetch(above, level, "global scale")
         return None if wrong[0] else Parts(values, stored, level[0] if plan.two_level else None)
-
-    def _minmax(self, stream: Stream, x: Any, stored: Any, values: Any, wrong: Any, at: steps.Placed) -> Any:
-        """All launches of min-max over one tile; the global scale, or the 1 that stands for it."""
-        plan, blocks = self._plan, at.geometry.blocks
-        if steps.folds(at, plan):
-            steps.quantize(stream, x, self._dtype, stored, values, wrong, at, plan)
-            return steps.one(stream, plan)
-        grid = steps.peaks(stream, x, self._dtype, at, steps.ANY)
-        above = steps.level(stream, grid, blocks, plan)
-        steps.scales(stream, grid, above, stored, wrong, blocks, plan)
-        peaks = grid if plan.scale.mbits == 0 else None
-        steps.encode(stream, x, self._dtype, stored, above, peaks, values, at, plan)
-        return above
 
     def _in_tiles(self) -> Parts | None:
         plan = self._plan

@@ -139,15 +139,28 @@ def scales(stream: Stream, grid: Any, global_scale: Any, stored: Any, wrong: Any
     stream.launch("solve", (), "scales", blocks, *arguments)
 
 
-def folds(at: Placed, plan: Plan) -> bool:
-    """Tell whether min-max is one launch: a run is a block, and no global scale stands above it."""
-    return at.runs == at.geometry.blocks and not plan.two_level and _entry("encode", at)[0] == "encode_runs"
+def minmax(
+    stream: Stream, x: Any, dtype: np.dtype, stored: Any, values: Any, wrong: Any, at: Placed, plan: Plan
+) -> Any:
+    """All launches of min-max over one tile; the global scale, or the 1 that stands for it.
+
+    Where a run is a block, and no global scale stands above it, that is one launch. ``wrong`` becomes 1 where an
+    element is not finite.
+    """
+    blocks = at.geometry.blocks
+    if at.runs == blocks and not plan.two_level and _entry("encode", at)[0] == "encode_runs":
+        _quantize(stream, x, dtype, stored, values, wrong, at, plan)
+        return one(stream, plan)
+    grid = peaks(stream, x, dtype, at, ANY)
+    above = level(stream, grid, blocks, plan)
+    scales(stream, grid, above, stored, wrong, blocks, plan)
+    encode(stream, x, dtype, stored, above, grid if plan.scale.mbits == 0 else None, values, at, plan)
+    return above
 
 
-def quantize(
+def _quantize(
     stream: Stream, x: Any, dtype: np.dtype, stored: Any, values: Any, wrong: Any, at: Placed, plan: Plan
 ) -> None:
-    """Min-max in one launch: peaks, stored scales, fields; ``wrong`` becomes 1 where an element is not finite."""
     found = tables(stream, plan)
     if at.geometry.is_padded:
         stream.clear(values, at.geometry.values_nbytes)
