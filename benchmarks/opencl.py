@@ -2,9 +2,9 @@
 
     python benchmarks/opencl.py [DEVICE] [--mib 4 64] [--runs 256 1024 4096] [--lanes 1 4 8] [--json]
 
-GB/s are of float32 bytes: of the input when quantizing, of the output when decoding. `share` is kernel GB/s against half
-of what the device moves when it copies a buffer onto another (a copy reads a byte for each it writes). `host` is the
-whole call from array to array, with the copies there and back. Data is random: zeros compress on their way to memory.
+GB/s are of float32 bytes: of the input when quantizing, of the output when decoding. `share` is kernel GB/s against
+the bytes a second that the device copies from one buffer to another. `host` is the whole call from array to array, with
+the copies there and back. The data is random: zeros would flatter.
 """
 
 from __future__ import annotations
