@@ -75,7 +75,7 @@ reliability: venv  ## sanitizers, fuzzing, kill tests: about half an hour on two
 	$(PY) tools/requirements.py fuzz | $(PY) -m pip install --quiet -r /dev/stdin
 	$(PY) -m pytest -m reliability -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
 
-interop: venv  ## files against Burn itself, built with cargo: about ten minutes the first time
+interop: venv  ## files against Burn itself, built with cargo: about twenty minutes the first time
 	QCORE_INTEROP=1 $(PY) -m pytest -m reliability tests/interop $(PYTEST_ARGS)
 
 docs: venv  ## the API reference, from the docstrings, into docs/_build

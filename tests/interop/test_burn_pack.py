@@ -29,7 +29,7 @@ def burn():
     """Burn's reader and writer: the lines it prints, or its complaint."""
     folder = source.ROOT / "tests" / "interop" / "burnpack"
     target = Path(os.environ.get("CARGO_TARGET_DIR", source.ROOT / "build" / "interop"))
-    command = ["cargo", "build", "--quiet", "--target-dir", target]
+    command = ["cargo", "build", "--quiet", "--locked", "--target-dir", target]
     subprocess.run(command, cwd=folder, check=True, timeout=1800)
 
     def call(path, out):
