@@ -18,6 +18,8 @@ need() {  # need DEBIAN-PACKAGE WORDS COMMAND...: run the command; if it fails t
 
 good_python() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; }
 
+may_install() { command -v apt-get >/dev/null 2>&1 && { [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null; }; }
+
 look() {
     missing=()
     reasons=()
@@ -34,6 +36,10 @@ look() {
     need "$version-venv" "the venv module of $python" "$python" -c 'import ensurepip, venv'
     need "$version-dev" "the C headers of $python" "$python" -c \
         'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))'
+    # No wheel brings PoCL to 64-bit Arm. Without it all but the backend opencl works, so nobody is stopped for it.
+    if [ "$(uname -sm)" = "Linux aarch64" ] && may_install; then
+        need pocl-opencl-icd "an OpenCL driver (PoCL)" bash -c 'ls /etc/OpenCL/vendors/*.icd'
+    fi
 }
 
 look

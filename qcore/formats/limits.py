@@ -35,6 +35,14 @@ _ROWS = (
         "npz-expanded", 1 << 30, 1 << 40, "bytes", "compressed members of an .npz archive, unpacked, together"
     ),
     Limit("npz-record", 64 * _MIB, 1 << 30, "bytes", "member __qcore__ of an .npz archive"),
+    Limit("gguf-keys", 65_536, 65_536, "keys", "number of keys of a GGUF file"),
+    Limit("gguf-tensors", 100_000, 100_000, "tensors", "number of tensors of a GGUF file"),
+    Limit("gguf-key", 65_535, 65_535, "bytes", "key of a GGUF file"),
+    Limit("gguf-string", 16 * _MIB, 1 << 30, "bytes", "string in a GGUF file"),
+    Limit("gguf-array", 1 << 24, 1 << 30, "elements", "number of elements of an array in a GGUF header"),
+    Limit("gguf-alignment", 1 << 16, 1 << 16, "bytes", "alignment of a GGUF file", "FormatError"),
+    Limit("gguf-rank", 4, 4, "dimensions", "rank of a tensor in a GGUF file", "FormatError"),
+    Limit("gguf-name", 63, 63, "bytes", "name of a tensor written to a GGUF file", "FormatError"),
     Limit("burnpack-metadata", 100 * _MIB, 100 * _MIB, "bytes", "metadata of a burnpack file"),
     Limit("burnpack-tensors", 100_000, 100_000, "tensors", "number of tensors of a burnpack file"),
     Limit(
