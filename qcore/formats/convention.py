@@ -159,10 +159,7 @@ def described(name: str, text: str, path: str, limits: Limits) -> TensorInfo:
         parts = entries_of(name, scheme, dims)
     except errors.QuantError as problem:
         raise malformed(path, where, "the scheme", problem, "one that loads", tensor=name) from problem
-    count = 1
-    for dim in shape:
-        count *= dim
-    limits.hold("elements", count, path=path, tensor=name)
+    limits.hold_shape(dims, path=path, tensor=name)
     nbytes = sum(part.nbytes for part in parts)
     names = tuple(part.name for part in parts)
     return TensorInfo(name, dims, None, scheme, nbytes, names, MappingProxyType(rules), codebook)

@@ -8,7 +8,6 @@ not kept: a vocabulary of 150 000 tokens is decoded when somebody asks for it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING
 
 from qcore.formats.faults import malformed, truncated
@@ -26,7 +25,6 @@ ALIGNMENT, ALIGNMENT_KEY = 32, "general.alignment"
 _FIXED = 24  # magic, version, two counts
 _LEAST_KEY, _LEAST_TENSOR = 14, 24
 _STEP_OF_ALIGNMENT = 8
-_WIDEST_ELEMENT = 8
 _BELOW = 1 << 63
 
 # number in the file -> name and width; strings and arrays have no fixed one
@@ -208,10 +206,7 @@ def _claim(cursor: Cursor, name: str, at: int, limits: Limits) -> _Claim:
     for dim in shape:
         if dim >= _BELOW:
             raise malformed(path, at, "a dimension", dim, "less than 2^63", tensor=name)
-    if 0 in shape:
-        # an empty array still has to be one that NumPy can describe, decoded to f64 too
-        limits.hold("elements", prod(dim for dim in shape if dim) * _WIDEST_ELEMENT, path=path, tensor=name)
-    count = prod(shape)
+    count = limits.hold_shape(shape, path=path, tensor=name)
     limits.hold("elements", max(count, row.nbytes_of(count)), path=path, tensor=name)
     row_length = shape[-1] if shape else 1
     if row_length % row.block:

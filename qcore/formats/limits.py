@@ -4,7 +4,7 @@ A limit bounds what a file may ask of memory and time before its data is looked 
 default are raised with ``qcore.open(path, limits={name: value})``, up to their ceiling; the others are fixed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -26,6 +26,7 @@ class Limit:
 
 
 _MIB = 1 << 20
+_WIDEST_ELEMENT = 16
 
 _ROWS = (
     Limit("safetensors-header", 64 * _MIB, 100_000_000, "bytes", "JSON header of a safetensors file"),
@@ -91,6 +92,18 @@ class Limits:
 
     def __getitem__(self, name: str) -> int:
         return self._values[name]
+
+    def hold_shape(self, shape: Iterable[int], *, path: str, tensor: str | None = None) -> int:
+        """Refuse a shape that no array can have, and return its number of elements.
+
+        A zero hides nothing beside it: NumPy counts the other dimensions of an empty array, too.
+        """
+        count = others = 1
+        for dim in shape:
+            count *= dim
+            others *= dim or 1
+        self.hold("elements", count or others * _WIDEST_ELEMENT, path=path, tensor=tensor)
+        return count
 
     def hold(self, name: str, found: int, *, path: str, tensor: str | None = None) -> None:
         """Refuse a found number beyond the limit of that name."""
