@@ -24,6 +24,10 @@ MapOption: TypeAlias = Annotated[
     Path | None, typer.Option("--map", help="A TOML file of new names and transposes by glob.")
 ]
 
+ConventionOption: TypeAlias = Annotated[
+    str | None, typer.Option(help="How they lie in the output: qcore, or compressed-tensors (for folders).")
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
