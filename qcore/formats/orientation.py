@@ -33,6 +33,7 @@ _NORM: Final = re.compile(r"(?:^|_)(?:\w*norm|ln|bn|gn)(?:_?(?:\d+|[a-z]{1,3}))?
 _TO_BURN: Final = {"weight": "gamma", "bias": "beta"}
 _TO_TORCH: Final = {"gamma": "weight", "beta": "bias"}
 _SHOWN: Final = 8
+_TURNED: Final = " [in, out]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,16 +161,14 @@ def arranged(
 
 def lies_turned(info: TensorInfo) -> bool:
     """Whether a tensor lies as ``[in, out]`` in a file of others, as some conventions of checkpoints have it."""
-    return info.origin.endswith("[in, out]")
+    return info.origin.endswith(_TURNED)
 
 
 def turned(found: Deferred) -> Deferred:
     """A tensor that lies as ``[in, out]`` in a file of others, as ``[out, in]``; any other as it is."""
     if not lies_turned(found.info):
         return found
-    origin = found.info.origin.removesuffix(" [in, out]")
-    info = replace(_transposed_info(found.info, found.info.name, True), origin=origin)
-    return Deferred(info, lambda: repacked(found.load().T))
+    return Deferred(_transposed_info(found.info, found.info.name, True), lambda: repacked(found.load().T))
 
 
 def _arranged(reader: Reader, move: Move, for_burn: bool, said: Callable[[str], None] | None) -> Deferred:
@@ -180,6 +179,7 @@ def _arranged(reader: Reader, move: Move, for_burn: bool, said: Callable[[str], 
             _transposed_info(twice.info, move.target, True),
             _told(lambda: repacked(twice.load().T), move, said),
         )
+    last = for_burn or lies_turned(found.info)  # nobody who keeps it the usual way packs another axis
     if not move.transpose:
         raw = None if found.raw is None else _told(found.raw, move, said)
         return replace(
@@ -194,9 +194,9 @@ def _arranged(reader: Reader, move: Move, for_burn: bool, said: Callable[[str], 
         tensor = found.load()
         if not isinstance(tensor, QTensor):
             return np.asarray(tensor).T  # one that no scheme expresses decodes
-        return repacked(tensor.T) if for_burn else tensor.T
+        return repacked(tensor.T) if last else tensor.T
 
-    return Deferred(_transposed_info(found.info, move.target, for_burn), _told(load, move, said))
+    return Deferred(_transposed_info(found.info, move.target, last), _told(load, move, said))
 
 
 def _told(load: Callable[[], Any], move: Move, said: Callable[[str], None] | None) -> Callable[[], Any]:
@@ -210,6 +210,7 @@ def _told(load: Callable[[], Any], move: Move, said: Callable[[str], None] | Non
 
 def _transposed_info(info: TensorInfo, name: str, for_burn: bool) -> TensorInfo:
     shape, scheme = info.shape[::-1], info.scheme
+    info = replace(info, origin=info.origin.removesuffix(_TURNED))
     if scheme is None:
         return replace(info, name=name, shape=shape)
     from qcore.layout import packing

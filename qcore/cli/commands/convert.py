@@ -46,6 +46,7 @@ def run(
     weight of anything but an embedding is transposed, weight and bias of a norm become gamma and beta.
     """
     from qcore import formats
+    from qcore.formats.checkpoint_save import is_folder
     from qcore.formats.store import hold_destination
 
     row = hold_destination(out, overwrite=settings.overwrite, format=to)
@@ -56,7 +57,7 @@ def run(
             settings.progress(done[0], total, name)
             done[0] += 1
 
-        arranged = arrange(reader, row, layout, map_file, said)
+        arranged = arrange(reader, row, layout, map_file, said, folder=to is None and is_folder(out))
         notes = list(arranged.notes)
         keep: dict[str, Any] = {
             "overwrite": settings.overwrite, "burn": burn, "format": to,

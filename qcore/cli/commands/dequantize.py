@@ -37,6 +37,7 @@ def run(
     """Values are computed in f32 and rounded once. Plain tensors are kept as they are."""
     from qcore import formats
     from qcore.capability import backend_row, check
+    from qcore.formats.checkpoint_save import is_folder
     from qcore.formats.content import Deferred
     from qcore.formats.store import hold_destination
     from qcore.ops.options import one_of
@@ -46,7 +47,7 @@ def run(
     name = _DTYPES[one_of("dtype", dtype, tuple(_DTYPES))]
     backend = backend_row(settings.backend).name
     with settings.open(source) as reader:
-        arranged = arrange(reader, row, layout, map_file)
+        arranged = arrange(reader, row, layout, map_file, folder=is_folder(out))
         jobs = []
         for deferred in arranged.tensors:
             info = deferred.info

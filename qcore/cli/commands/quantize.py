@@ -58,6 +58,7 @@ def run(
     cannot take is an error before any work starts, unless --on-invalid float keeps it. Nothing is written unless
     everything succeeds. --layout and --map transpose before anything is quantized; a .bpk asks for one of them.
     """
+    from qcore.formats.checkpoint_save import is_folder
     from qcore.formats.store import hold_destination, hold_form
     from qcore.ops.options import Call, one_of, settle
 
@@ -70,7 +71,7 @@ def run(
     }  # fmt: skip
     options = settle(Call(**ask, explicit=False, global_given=None, shape=(), dtype="F32"))
     with settings.open(source) as reader:
-        arranged = arrange(reader, row, layout, map_file)
+        arranged = arrange(reader, row, layout, map_file, folder=is_folder(out))
         hold = partial(hold_form, path=out, convention=convention)
         jobs = []
         for move, deferred in zip(arranged.moves, arranged.tensors, strict=True):

@@ -91,3 +91,23 @@ def test_a_folder_is_converted_and_keeps_its_configuration(run, document, whole)
         assert file.tensor("a.weight") == again.tensor("a.weight") == single.tensor("a.weight")
     code, _, err = run("convert", "q", "-o", "q.bpk", "--layout", "torch-to-burn")
     assert code == 0, err
+
+
+def test_a_folder_is_written_the_usual_way_round_whatever_command_writes_it(run, document, tmp_path):
+    rng = np.random.default_rng(4)
+    codes, scales = rng.integers(0, 16, (64, 32)), rng.random((2, 32)).astype(np.float16)
+    arrays = {
+        "a.qweight": np.ascontiguousarray(words(codes.T, 4).T),
+        "a.qzeros": words(np.full((2, 32), 7), 4),
+        "a.scales": scales,
+    }
+    told = {"quant_method": "gptq", "bits": 4, "group_size": 32, "sym": True, "desc_act": False}
+    path = folder(tmp_path / "gptq", arrays, {"quantization_config": told})
+    values = (np.repeat(scales, 32, 0).astype(np.float32) * (codes - 8)).T
+    rows = document("convert", path, "-o", "ct")["tensors"]
+    assert [(row["shape"], row["transposed"]) for row in rows] == [([32, 64], True)]
+    assert run("dequantize", path, "-o", "floats")[0] == 0
+    with qcore.open("ct") as file, qcore.open("floats") as floats:
+        assert file.settings.method == "compressed-tensors"
+        assert np.array_equal(file.tensor("a.weight").dequantize(), values)
+        assert np.array_equal(floats.tensor("a.weight"), values)
