@@ -25,16 +25,32 @@ def pack_fields(codes: np.ndarray, plan: Plan, backend: Backend | None = None) -
     InvalidSchemeError
         ``code-out-of-range`` for a code that its field cannot hold.
     """
-    lo, hi = field_range(plan)
-    if codes.size:
-        smallest, largest = codes.min(), codes.max()
-        if int(smallest) < lo or int(largest) > hi:
-            at = int(np.flatnonzero((codes.reshape(-1) < lo) | (codes.reshape(-1) > hi))[0])
-            raise errors.build("code-out-of-range", code=int(codes.reshape(-1)[at]), index=at, lo=lo, hi=hi)
+    hold_codes(codes, plan)
     if codes.size == 0:
         return np.zeros(plan.storage_shape, storage_dtype(plan))
     fields = np.ascontiguousarray(codes, code_dtype(plan))
     return (backend or loader.engine(PLAIN_ENGINE)).pack(fields, plan)
+
+
+def hold_codes(codes: np.ndarray, plan: Plan) -> None:
+    """Refuse codes that their fields cannot hold.
+
+    Raises
+    ------
+    InvalidSchemeError
+        ``code-out-of-range``, with the first of them.
+    """
+    lo, hi = field_range(plan)
+    if codes.size and (int(codes.min()) < lo or int(codes.max()) > hi):
+        flat = codes.reshape(-1)
+        at = int(np.flatnonzero((flat < lo) | (flat > hi))[0])
+        raise errors.build("code-out-of-range", code=int(flat[at]), index=at, lo=lo, hi=hi)
+
+
+def hold_values(values: np.ndarray, plan: Plan) -> None:
+    """Refuse stored bytes beyond the bits of their type: only a store of one byte per value has room for such."""
+    if plan.packing.axis < 0 and plan.codec.bits < 8:
+        hold_codes(values, plan)
 
 
 def unpack_fields(values: np.ndarray, plan: Plan, backend: Backend | None = None) -> np.ndarray:

@@ -30,6 +30,7 @@ def load(data: TensorData, backend: str, codebook: Codebook | None, rules: Mappi
     split = regions.split(scheme, data.shape, data.bytes)
     values = values_of(split, scheme, data.shape)
     plan = make_plan(scheme, data.shape)
+    fields.hold_values(values, plan)
     # Regions follow each other without padding, so scales may lie unaligned: copy them out.
     scales = np.frombuffer(split.scales, np.uint8).copy().view(scheme.scale_dtype.numpy_dtype).reshape(plan.grid)
     level = None if split.global_scale is None else np.frombuffer(split.global_scale, "<f4").astype(np.float32)[0]

@@ -14,7 +14,7 @@ from qcore.layout import packing
 from qcore.layout.dims import read_count
 from qcore.plan import make_plan
 from qcore.scheme import QuantMode, QuantScheme
-from qcore.tensor import arrays, layout_ops, strategy
+from qcore.tensor import arrays, fields, layout_ops, strategy
 from qcore.tensor.stored import StoredTensor
 from qcore.tensor.tables import check_table
 
@@ -99,6 +99,7 @@ class QTensor(StoredTensor):
             count, text = int(scales.size), str(list(dims))
             raise errors.build("wrong-scale-count", count=count, dims=text, block=block.debug())
         level = None if global_scale is None else np.float32(global_scale)
+        fields.hold_values(values, plan)
         grid = scales.reshape(plan.grid).copy()
         return cls._make(values.copy(), grid, level, scheme, dims, codebook, name, dict(rules or {}))
 

@@ -74,6 +74,13 @@ def any_bytes(fields: Fields, shape: tuple[int, ...]) -> qcore.TensorData:
     scales = raw[length - level - nbytes : length - level]
     if scheme.scale_dtype.nbytes == 1:
         scales[: min(256, nbytes)] = np.arange(min(256, nbytes))
+    bits = scheme.value.bits
+    if scheme.store.is_native and bits < 8:
+        # more than the bits is refused, so every byte is one that the type has: sign-extended, or unsigned
+        values = raw[: length - level - nbytes]
+        values &= (1 << bits) - 1
+        if scheme.value.is_integer and not scheme.is_lookup:
+            values[:] = (values ^ (1 << (bits - 1))) - (1 << (bits - 1))
     return qcore.TensorData(raw.tobytes(), shape, scheme)
 
 

@@ -114,6 +114,24 @@ def test_bytes_of_another_length_are_refused(size: int, code: str) -> None:
     assert caught.value.code == code
 
 
+@pytest.mark.parametrize(
+    ("scheme", "byte"),
+    [
+        ("q4s/native", 8),
+        ("q4s/native", 0xF7),
+        ("q2f/native", 2),
+        ("e2m1/native", 16),
+        ("q4f/native/lookup:nf4", 0xFF),
+    ],
+)
+def test_a_native_byte_beyond_the_bits_of_its_value_is_refused(scheme: str, byte: int) -> None:
+    data = TensorData(bytes([0, byte]) + bytes(4), (2,), scheme)
+    table = "nf4" if "lookup" in scheme else None
+    with pytest.raises(errors.InvalidSchemeError) as caught:
+        qcore.from_data(data, codebook=table)
+    assert (caught.value.code, caught.value.params["index"]) == ("code-out-of-range", 1)
+
+
 def test_scale_bytes_of_any_kind_load_and_decode() -> None:
     d = TensorData.quantized([1, 1, 1, 1], (4,), "q8s/native/b2:f32", [np.nan, -2.0])
     found = qcore.from_data(d).dequantize()
