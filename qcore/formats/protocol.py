@@ -160,6 +160,15 @@ class StoredReader:
             return self.stored.array(name)
         return convention.join(info, self.stored.array)
 
+    def position(self, name: str) -> int | None:
+        """Offset at which a plain tensor lies in the file, little-endian and in C order; None where it does not.
+
+        With it a part of a tensor can be read: ``reader.source.read(offset, count)``.
+        """
+        info = self.info(name)
+        locate = getattr(self.stored, "position", None)  # formats that compress or join have none
+        return None if info.scheme is not None or locate is None else locate(name)
+
     def close(self) -> None:
         """Give the file back."""
         self.source.close()
