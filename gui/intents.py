@@ -257,6 +257,11 @@ class Cancelled(Report):
 
 
 @dataclass(frozen=True, slots=True)
+class Finished(Report):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
 class Opened(Report):
     file: File
 

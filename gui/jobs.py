@@ -68,8 +68,7 @@ def run(job: Job, session: Session, token: Token, emit: Emit) -> None:
     """Perform a job; whatever happens ends in a report, never in an exception."""
     try:
         job.perform(session, token, emit)
-        if token.is_set():
-            emit(intents.Cancelled(job.slot, job.serial))
+        emit((intents.Cancelled if token.is_set() else intents.Finished)(job.slot, job.serial))
     except errors.OperationCancelled:
         emit(intents.Cancelled(job.slot, job.serial))
     except Exception as problem:  # noqa: BLE001  # the one boundary of the workers: everything becomes a message

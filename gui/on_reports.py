@@ -34,6 +34,10 @@ def cancelled(n: Next, report: i.Cancelled) -> Next:
     return _done(n, report)
 
 
+def finished(n: Next, report: i.Finished) -> Next:
+    return _done(n, report)
+
+
 def facts_found(n: Next, report: i.FactsFound) -> Next:
     _done(n, report).set(facts=report.facts)
     facts = report.facts
@@ -97,6 +101,7 @@ HANDLERS: Final = {
     i.Progressed: progressed,
     i.Failed: failed,
     i.Cancelled: cancelled,
+    i.Finished: finished,
     i.FactsFound: facts_found,
     i.PictureDrawn: drawn,
     i.SchemeMeasured: measured,

@@ -51,7 +51,11 @@ def fit(n: Next, intent: i.Fit) -> Next:
 
 
 def set_axes(n: Next, intent: i.SetAxes) -> Next:
+    before = n.state.axes
     n.set(axes=intent.axes, cursor=None, probe=None)
+    same = before is not None and intent.axes is not None
+    if same and (before.row, before.column) == (intent.axes.row, intent.axes.column):
+        return n.redraw()
     return fit(n, i.Fit())
 
 

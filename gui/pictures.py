@@ -32,13 +32,13 @@ class View:
 _WHAT: Final = {
     "values": ("x", "", "diverging"),
     "codes": ("code", "", "diverging"),
-    "dequantized": ("x\u0302", "", "diverging"),
-    "scales": ("log2(effective scale)", "log2", "log2"),
-    "error signed": ("x\u0302 \u2212 x", "", "diverging"),
-    "error absolute": ("|x\u0302 \u2212 x|", "", "sequential"),
-    "error in steps": ("|x\u0302 \u2212 x| / scale", "steps", "sequential"),
+    "dequantized": ("decoded", "", "diverging"),
+    "scales": ("log2 of the effective scale", "", "log2"),
+    "error signed": ("decoded \u2212 x", "", "diverging"),
+    "error absolute": ("|decoded \u2212 x|", "", "sequential"),
+    "error in steps": ("|decoded \u2212 x| / scale", "steps", "sequential"),
     "error block SQNR": ("SQNR of the block", "dB", "sequential"),
-    "difference": ("x\u0302(A) \u2212 x\u0302(B)", "", "diverging"),
+    "difference": ("decoded A \u2212 decoded B", "", "diverging"),
 }
 
 

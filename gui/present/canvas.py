@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..findings import Picture
-from ..state import Region, State, place_of
+from ..source import WHOLE
+from ..state import Axes, Region, State, place_of
 from . import text
 from .colours import EXPLAINED
 
@@ -48,6 +49,10 @@ class CanvasData:
     scale_note: str
     message: str
     axes_note: str
+    shape: tuple[int, ...] = ()
+    axes: Axes | None = None
+    fixed: str = ""
+    """Why the axes cannot be chosen, if so."""
 
 
 def grid_lines(
@@ -109,7 +114,8 @@ def _present(state: State, picture: Picture | None, letter: str) -> CanvasData:
             rows_at = grid_lines(down, period, *args)
             columns_at = grid_lines(across, matrix[1], region.left, region.right, matrix[1], state.pixels[0])
             padding = _padding(down, across, matrix)
-        if state.block is not None and len(state.block) == len(measured.extents):
+        one = all(e >= d for e, d in zip(measured.extents, row.shape or (1,), strict=True))
+        if state.block is not None and len(state.block) == len(measured.extents) and not one:
             box = _box(state, measured.extents, state.block)
     title = "" if row is None else f"{row.name}  {text.shape(row.shape)} {row.kind}"
     shown = state.view if not state.difference else "difference A \u2212 B"
@@ -121,7 +127,8 @@ def _present(state: State, picture: Picture | None, letter: str) -> CanvasData:
         padding=tuple(padding), box=box, pulse=state.pulse, cursor=state.cursor,
         across=_marginal(state, "columns"), down=_marginal(state, "rows"),
         legend="" if picture is None else legend(picture), scale_note="" if picture is None else scale_note(picture),
-        message=message, axes_note=axes_note(state),
+        message=message, axes_note=axes_note(state), shape=() if row is None else row.shape, axes=state.axes,
+        fixed="" if row is None or row.size <= WHOLE else "a tensor this large is read in the order of the file",
     )  # fmt: skip
 
 
@@ -197,7 +204,7 @@ def _box(
 
 def _marginal(state: State, of: str) -> Marginal | None:
     facts, measured = state.facts, state.measured
-    if not state.marginal_lines or facts is None or state.axes is not None:
+    if not state.marginal_lines or facts is None or state.axes is not None or state.compare:
         return None
     if state.view in ("error", "codes", "dequantized") and measured is not None:
         values = measured.row_rms if of == "rows" else measured.column_rms

@@ -14,7 +14,7 @@ BAD: Final = (255, 0, 200, 255)
 EXPLAINED: Final = {
     "diverging": "blue below zero, red above; NaN and infinities magenta",
     "sequential": "dark is low, bright is high; NaN magenta",
-    "log2": "log2: dark is small, bright is large; zero scales magenta",
+    "log2": "dark is small, bright is large; zero scales magenta",
 }
 _ANCHORS: Final = {
     ("diverging", False): ((24, 64, 155), (94, 142, 214), (245, 245, 242), (221, 120, 88), (150, 24, 32)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from importlib import util
 
 from ..state import Message, State
 from . import text
@@ -65,7 +66,7 @@ def cursor(state: State) -> str:
     if probe.decoded is not None and probe.scale is not None and probe.block is not None:
         error = probe.decoded - float(probe.x)
         said += (
-            f"   code = {probe.code}   scale = {text.number(probe.scale, 5)}   x\u0302 = {text.number(probe.decoded, 6)}"
+            f"   code = {probe.code}   scale = {text.number(probe.scale, 5)}   decoded = {text.number(probe.decoded, 6)}"
             f"   err = {text.number(error, 3)}   block {text.place(probe.block)}"
         )
     return said
@@ -79,7 +80,8 @@ def device() -> str:
         threads = resolve(None)
     except (ImportError, OSError):
         threads = os.cpu_count() or 1
-    return f"CPU \u00b7 {text.count(threads, 'thread')}"
+    opencl = "OpenCL installed" if util.find_spec("pyopencl") is not None else "no OpenCL, why?"
+    return f"CPU \u00b7 {text.count(threads, 'thread')} \u00b7 {opencl}"
 
 
 def welcome(state: State) -> WelcomeData:

@@ -67,7 +67,7 @@ def marginals(state: State) -> Table:
 
 def block(state: State) -> Table:
     """One block, element by element."""
-    headers = ("index", "x", "x / scale", "code", "hex", "bits", "x\u0302", "error")
+    headers = ("index", "x", "x / scale", "code", "hex", "bits", "decoded", "error")
     d = state.detail
     if d is None:
         return Table(headers, (), title="Block", note="click a place of the heatmap to look at its block")
@@ -94,7 +94,7 @@ def block_words(state: State) -> str:
 0x{d.scale_word:x})"
     if d.global_scale is not None:
         said += f" \u00d7 tensor scale {text.number(d.global_scale, 6)}"
-    return f"{said} = effective {text.number(d.effective, 6)}; x\u0302 = value(code) \u00d7 effective"
+    return f"{said} = effective {text.number(d.effective, 6)}; decoded = value(code) \u00d7 effective"
 
 
 def jobs(state: State) -> Table:

@@ -17,7 +17,6 @@ from PyQt6.QtWidgets import (
     QPushButton,
     QScrollArea,
     QSizePolicy,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -42,6 +41,7 @@ class _Box(QComboBox):
         self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setMinimumContentsLength(8)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self._free, self._current = free, ""
         self.textActivated.connect(chosen)
         if free:
@@ -154,6 +154,7 @@ class BuilderPanel(QWidget):
         while self.places.count():
             item = self.places.takeAt(0)
             if item.widget() is not None:
+                item.widget().hide()
                 item.widget().deleteLater()
         for place in places:
             self.places.addWidget(self._place(place))
@@ -163,15 +164,14 @@ class BuilderPanel(QWidget):
         room = QVBoxLayout(holder)
         room.setContentsMargins(0, 0, 0, 0)
         room.setSpacing(1)
-        head = QToolButton()
-        head.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
-        head.setAutoRaise(True)
+        head = QPushButton()
+        head.setFlat(True)
         mark, colour = ("\u2713", theme.good_colour()) if place.fine else ("\u2715", theme.warn_colour())
         said = "fine" if place.fine else f"refused \u00b7 {place.code}"
         head.setText(f"{mark}  {place.name} \u00b7 {place.asked}: {said}")
         head.setToolTip(place.tip or place.message)
-        head.setStyleSheet(f"QToolButton {{ color: {colour}; text-align: left; border: none; padding: 2px }}")
-        head.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        head.setStyleSheet(f"QPushButton {{ color: {colour}; text-align: left; border: none; padding: 2px }}")
+        head.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         room.addWidget(head)
         if not place.fine:
             card = self._card(place)
@@ -194,12 +194,14 @@ class BuilderPanel(QWidget):
         for number, text in enumerate(texts):
             label = QLabel(text)
             label.setWordWrap(True)
+            label.setMinimumWidth(1)
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             if number == 0:
                 label.setStyleSheet("font-weight: bold")
             room.addWidget(label)
         for repair in place.repairs:
             button = QPushButton(f"Use {repair.label}")
+            button.setMaximumWidth(300)
             button.setToolTip(repair.choice.scheme)
             button.clicked.connect(lambda _=False, c=repair.choice: self._emit(i.SetChoice(c)))
             row = QHBoxLayout()

@@ -16,6 +16,7 @@ from ..present.canvas import CanvasData
 from ..present.colours import mapped, table
 from ..state import Region
 from . import theme
+from .axes import AxesBar
 
 __all__ = ["CanvasPanel", "SecondCanvasPanel"]
 
@@ -37,13 +38,14 @@ class CanvasPanel(QWidget):
         self.title, self.legend = QLabel(), QLabel()
         self.title.setTextFormat(Qt.TextFormat.PlainText)
         self.legend.setWordWrap(True)
+        self.axes = AxesBar(emit)
         self.graphics = pg.GraphicsLayoutWidget()
         self.graphics.setFocusProxy(self)
         self._lay_out()
         room = QVBoxLayout(self)
         room.setContentsMargins(6, 4, 6, 4)
         room.setSpacing(2)
-        for part, stretch in ((self.title, 0), (self.graphics, 1), (self.legend, 0)):
+        for part, stretch in ((self.title, 0), (self.axes, 0), (self.graphics, 1), (self.legend, 0)):
             room.addWidget(part, stretch)
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
@@ -72,6 +74,8 @@ class CanvasPanel(QWidget):
         self.plot.getAxis("left").setWidth(62)
         self.across.getAxis("left").setTicks([])
         self.down.getAxis("bottom").setTicks([])
+        for plot, side in ((self.across, "left"), (self.down, "bottom"), (self.plot, "left"), (self.plot, "bottom")):
+            plot.getAxis(side).enableAutoSIPrefix(False)
         self.plot.setLabel("left", "row")
         self.plot.setLabel("bottom", "column")
         self.plot.invertY(True)
@@ -113,6 +117,7 @@ class CanvasPanel(QWidget):
         self.title.setToolTip(data.title)
         notes = [data.legend, data.scale_note, data.axes_note]
         self.legend.setText(" \u00b7 ".join(note for note in notes if note))
+        self.axes.draw(data.shape, data.axes, data.fixed)
         if before is None or data.picture is not before.picture:
             self._paint(data)
         if before is None or data.epoch != before.epoch or data.matrix != before.matrix:

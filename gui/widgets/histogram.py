@@ -15,7 +15,7 @@ from . import theme
 
 __all__ = ["HistogramPanel"]
 
-_TITLES = ("values x, and the levels of the picked block", "x / scale, its levels and clipping", "error / scale")
+_TITLES = ("x, levels of the picked block", "x / scale, levels, clipping", "error / scale")
 
 
 class HistogramPanel(QWidget):
@@ -25,12 +25,16 @@ class HistogramPanel(QWidget):
         super().__init__()
         self.graphics = pg.GraphicsLayoutWidget()
         self.setAccessibleName("histograms")
-        self.plots = [self.graphics.addPlot(row=0, col=n, title=title) for n, title in enumerate(_TITLES)]
+        self.plots = [self.graphics.addPlot(row=0, col=n) for n, title in enumerate(_TITLES)]
         for plot in self.plots:
             plot.hideButtons()
             plot.setMenuEnabled(False)
             plot.setMouseEnabled(x=True, y=False)
-            plot.getAxis("left").setWidth(52)
+            plot.getAxis("left").setWidth(46)
+            for side in ("left", "bottom"):
+                plot.getAxis(side).enableAutoSIPrefix(False)
+        for plot, title in zip(self.plots, _TITLES, strict=True):
+            plot.setLabel("bottom", title)
         self.facts = QLabel()
         self.facts.setWordWrap(True)
         self.facts.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -49,7 +53,8 @@ class HistogramPanel(QWidget):
             strict=True,
         ):
             plot.clear()
-            plot.setLabel("left", "log10(1 + count)" if data.log else "count")
+            if plot is self.plots[0]:
+                plot.setLabel("left", "log10(1 + count)" if data.log else "count")
             if not len(counts):
                 continue
             heights = np.log10(1.0 + counts) if data.log else counts.astype(float)
@@ -61,7 +66,9 @@ class HistogramPanel(QWidget):
         _levels(self.plots[0], data.block_levels)
         _levels(self.plots[1], data.levels)
         if len(data.levels):
-            for low, high in ((-1e30, data.clip[0]), (data.clip[1], 1e30)):
+            ends = self.plots[1].viewRange()[0]
+            far = (ends[0] - (ends[1] - ends[0]), ends[1] + (ends[1] - ends[0]))
+            for low, high in ((far[0], data.clip[0]), (data.clip[1], far[1])):
                 brush = pg.mkBrush(theme.accent().red(), theme.accent().green(), theme.accent().blue(), 50)
                 region = pg.LinearRegionItem((low, high), movable=False, brush=brush, pen=pg.mkPen(theme.accent()))
                 self.plots[1].addItem(region, ignoreBounds=True)

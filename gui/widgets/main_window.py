@@ -50,7 +50,10 @@ class MainWindow(QMainWindow):
         self._watcher = QFileSystemWatcher(self)
         self._watcher.fileChanged.connect(lambda _path: store.dispatch(i.FileChanged()))
         geometry, docks = remembered.geometry()
-        self.resize(1440, 920)
+        self.resize(1500, 940)
+        sides = [self.findChild(QDockWidget, panel.key) for panel in PANELS if panel.area in ("left", "right")]
+        self.resizeDocks(sides, [310 if panel.area == "left" else 390 for panel in PANELS if panel.area in ("left", "right")],
+                         Qt.Orientation.Horizontal)
         if geometry is not None:
             self.restoreGeometry(geometry)
         if docks is not None:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PyQt6.QtCore import Qt
-from PyQt6.QtWidgets import QAbstractItemView, QLabel, QTableWidget, QTableWidgetItem, QVBoxLayout, QWidget
+from PyQt6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLabel,
+    QTableWidget,
+    QTableWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
 
 from ..intents import Intent
 from ..present.metrics import MetricsData
@@ -30,7 +38,9 @@ class MetricsPanel(QWidget):
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.table.setShowGrid(False)
         self.table.setTabKeyNavigation(False)
-        self.table.horizontalHeader().setStretchLastSection(True)
+        header = self.table.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         room = QVBoxLayout(self)
         room.setContentsMargins(6, 6, 6, 6)
         for part in (self.line, self.table, self.note):
@@ -53,9 +63,6 @@ class MetricsPanel(QWidget):
                 if column:
                     item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
                 self.table.setItem(row, column, item)
-        self.table.resizeColumnsToContents()
-        for column in range(3):
-            self.table.setColumnWidth(column, self.table.columnWidth(column) + 10)
         for column, title in ((1, data.title_a), (2, data.title_b)):
             item = self.table.horizontalHeaderItem(column)
             if item is not None:

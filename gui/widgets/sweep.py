@@ -30,7 +30,7 @@ class SweepPanel(QWidget):
         self.chart.setLabel("bottom", "bits / weight")
         self.chart.hideButtons()
         self.chart.getPlotItem().setMenuEnabled(False)
-        self.chart.addLegend(offset=(10, 5), labelTextSize="9pt")
+        self.chart.addLegend(offset=(-12, -12), labelTextSize="9pt")
         self.start = QPushButton("S&weep this tensor")
         self.start.clicked.connect(lambda: emit(i.Sweep()))
         self.refine = QPushButton("&Refine on all elements")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from PyQt6.QtCore import QAbstractItemModel, QModelIndex, Qt, QTimer
-from PyQt6.QtWidgets import QAbstractItemView, QLabel, QLineEdit, QTreeView, QVBoxLayout, QWidget
+from PyQt6.QtCore import QAbstractItemModel, QModelIndex, QSize, Qt, QTimer
+from PyQt6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QLineEdit, QTreeView, QVBoxLayout, QWidget
 
 from .. import intents as i
 from ..present.tree import HEADERS, Node, TreeData, cells
@@ -97,7 +97,12 @@ class TreePanel(QWidget):
         self.view.setAlternatingRowColors(True)
         self.view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.view.setAccessibleName("tensors")
-        self.view.header().setStretchLastSection(False)
+        header = self.view.header()
+        header.setStretchLastSection(False)
+        header.setResizeContentsPrecision(60)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        header.setMinimumSectionSize(48)
         self.view.selectionModel().currentRowChanged.connect(self._chosen)
         self.chips, self.summary = QLabel(), QLabel()
         self.chips.setWordWrap(True)
@@ -105,6 +110,10 @@ class TreePanel(QWidget):
         room.setContentsMargins(6, 6, 6, 6)
         for part in (self.filter, self.view, self.chips, self.summary):
             room.addWidget(part)
+
+    def sizeHint(self) -> QSize:  # noqa: N802
+        """As wide as names and shapes need."""
+        return QSize(380, 600)
 
     def draw(self, data: TreeData) -> None:
         """Show a tree, keep what was unfolded, and follow the selection."""
@@ -126,8 +135,6 @@ class TreePanel(QWidget):
         self.view.setRootIsDecorated(not data.flat)
         if not data.flat and len(data.nodes) <= _OPEN:
             self.view.expandToDepth(0)
-        for column, sample in enumerate(("m" * 22, "14336\u00d74096", "q4s/u32/b32", "58,720,256", "224.0 MiB")):
-            self.view.setColumnWidth(column, self.view.fontMetrics().horizontalAdvance(sample) + 22)
 
     def _follow(self, name: str) -> None:
         current = self._model.item(self.view.currentIndex()).node.row
