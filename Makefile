@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 STAMPS := $(VENV)/.stamps
 KERNEL_SOURCES := $(shell find qcore_ext -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.h' 2>/dev/null | grep -v '/_v[0-9]/\|/_base/\|/_asan/')
-LINT_PATHS := qcore tests benchmarks tools setup.py
+LINT_PATHS := .
 
 .DEFAULT_GOAL := help
 .PHONY: help system-deps venv build demo test lint reliability docs errors-doc readme-numbers sweep32 bench wheel clean distclean
@@ -40,7 +40,7 @@ $(STAMPS)/packages: pyproject.toml $(STAMPS)/venv
 	@touch $@
 
 $(STAMPS)/dev: $(STAMPS)/packages
-	$(PY) tools/requirements.py dev | $(PY) -m pip install --quiet -r /dev/stdin
+	$(PY) tools/requirements.py dev pocl | $(PY) -m pip install --quiet -r /dev/stdin
 	@touch $@
 
 $(STAMPS)/install: pyproject.toml setup.py $(STAMPS)/packages
@@ -71,9 +71,9 @@ lint: venv  ## ruff, cython-lint, mypy, import contracts
 	$(BIN)/lint-imports --no-cache
 
 reliability: venv  ## sanitizers, fuzzing, kill tests: about half an hour on two cores
-	bash tools/sanitize.sh
+	PYTHON=$(PY) bash tools/sanitize.sh
 	$(PY) tools/requirements.py fuzz | $(PY) -m pip install --quiet -r /dev/stdin
-	$(PY) -m pytest -m reliability $(PYTEST_ARGS)
+	$(PY) -m pytest -m reliability -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
 
 docs: venv  ## the API reference, from the docstrings, into docs/_build
 	$(PY) tools/build_docs.py

@@ -65,7 +65,7 @@ def compile_flags(level: str) -> list[str]:
 
 
 def extensions(package: str, names: list[str], level: str) -> list[Extension]:
-    """Cythonize into a folder of the level's own, then describe the C files afresh: flags must not leak between levels."""
+    """Cythonize into the level's own folder, then describe the C files afresh: flags must not leak between levels."""
     translated = cythonize(
         [Extension(f"{package}.{name}", [f"qcore_ext/{name}.pyx"]) for name in names],
         build_dir=f"build/cython/{level}",
@@ -80,7 +80,10 @@ def extensions(package: str, names: list[str], level: str) -> list[Extension]:
             module.name,
             module.sources,
             include_dirs=["qcore_ext/include", numpy.get_include()],
-            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), *([("QC_DEBUG", "1")] if DEBUG else [])],
+            define_macros=[
+                ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
+                *([("QC_DEBUG", "1")] if DEBUG else []),
+            ],
             extra_compile_args=compile_flags(level),
             extra_link_args=link,
             depends=[str(path) for path in Path("qcore_ext/include").glob("*.h")],
@@ -92,13 +95,15 @@ def extensions(package: str, names: list[str], level: str) -> list[Extension]:
 def level_package(level: str) -> str:
     folder = Path("qcore_ext") / f"_{level}"
     folder.mkdir(exist_ok=True)
-    (folder / "__init__.py").write_text(f'"""Kernels of level {level}; chosen by qcore_ext."""\n', encoding="utf-8")
+    (folder / "__init__.py").write_text(
+        f'"""Kernels of level {level}; chosen by qcore_ext."""\n', encoding="utf-8"
+    )
     return f"qcore_ext._{level}"
 
 
 def modules() -> list[Extension]:
     leveled = [name for name in KERNELS if name not in UNLEVELLED]
-    found = [] if SANITIZE else extensions("qcore_ext", list(UNLEVELLED), "base")
+    found = extensions("qcore_ext", list(UNLEVELLED), "base")
     for level in levels():
         found += extensions(level_package(level), leveled, level)
     return found
@@ -106,7 +111,10 @@ def modules() -> list[Extension]:
 
 def package_map() -> tuple[list[str], dict[str, str]]:
     """Import packages, and the folders of those whose name is not their path: gui/ is imported as qcore_inspector."""
-    packages = find_packages(include=["qcore", "qcore.*", "qcore_ext", "qcore_ext.*"])
+    packages = find_packages(include=["qcore", "qcore.*"])
+    # The headers are data, but lie in a folder that counts as a package; without them no wheel could be built from a
+    # source archive.
+    packages += ["qcore_ext", "qcore_ext.include", *(f"qcore_ext._{level}" for level in levels())]
     folders = {}
     if (ROOT / "gui" / "__init__.py").exists():
         inner = find_packages("gui")
@@ -122,6 +130,5 @@ if __name__ == "__main__":
         ext_modules=ext_modules,
         packages=packages,
         package_dir=folders,
-        package_data={"qcore_ext": ["*.pyx", "*.pxd", "*.pyi", "include/*.h", "py.typed"]},
         options={"build_ext": {"parallel": JOBS}},
     )

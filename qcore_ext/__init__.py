@@ -62,7 +62,9 @@ def _choose() -> str:
     asked = os.environ.get("QCORE_CPU_LEVEL", "")
     levels = available_levels()
     if asked and asked not in levels:
-        raise ImportError(f"QCORE_CPU_LEVEL={asked}: this build and processor have {', '.join(levels) or 'no level'}")
+        raise ImportError(
+            f"QCORE_CPU_LEVEL={asked}: this build and processor have {', '.join(levels) or 'no level'}"
+        )
     if not levels:
         raise ImportError("no kernels are built for this processor (x86-64-v2 or newer, or a 64-bit Arm)")
     return asked or levels[0]

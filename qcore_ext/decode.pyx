@@ -1,14 +1,15 @@
-"""Stored values to floats: effective scale times the value of each field. One task is a piece of a row of words.
+"""Stored values to floats: effective scale times the value of each field.
 
-Assumed: ``values`` and ``scales`` are C-contiguous and as large as the geometry says, which describes ``out``.
+One task is a piece of a row of words. Assumed: ``values`` and ``scales`` are C-contiguous and as large as the
+geometry says, which describes ``out``.
 """
 
 cimport numpy as cnp
 from libc.stdint cimport int64_t, uint8_t
 
 from qcore_ext.strips cimport (
-    QC_ROOM, QC_STRIP, qc_codec, qc_effective, qc_find_row, qc_geometry, qc_multiply, qc_row, qc_row_of_lane,
-    qc_scale, qc_split_lane, qc_target, qc_unpack, qc_values, qc_write,
+    QC_ROOM, QC_STRIP, qc_codec, qc_dequantize, qc_effective, qc_find_row, qc_geometry, qc_row, qc_row_of_lane,
+    qc_scale, qc_split_lane, qc_target, qc_unpack, qc_write,
 )
 
 
@@ -18,21 +19,19 @@ cdef inline void strip_floats(
 ) noexcept nogil:
     """n results of a line from ``column`` on; ``scales`` are those of its row of blocks."""
     cdef float buffer[QC_ROOM]
-    cdef float numbers[QC_ROOM]
     cdef float effective[QC_ROOM + 1]
     cdef int64_t at = column // g.block, phase = column % g.block
     cdef char *place = to + column * g.step
     cdef float *target = qc_target(g, place, buffer)
     qc_effective(s, scales + at * s.nbytes, (phase + n - 1) // g.block + 1, whole, effective)
-    qc_values(k, fields, n, numbers)
-    qc_multiply(numbers, n, g.block, phase, effective, target)
+    qc_dequantize(k, fields, n, g.block, phase, effective, target)
     if target == buffer:
         qc_write(g.dtype, g.step, place, n, buffer)
 
 
 cdef void decode_piece(
-    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const char *words, const char *scales, float whole,
-    qc_row row, int64_t start, int64_t stop, char *out,
+    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const char *words, const char *scales,
+    float whole, qc_row row, int64_t start, int64_t stop, char *out,
 ) noexcept nogil:
     """Columns start..stop-1 of one row of words."""
     cdef uint8_t fields[QC_ROOM]
@@ -50,8 +49,8 @@ cdef void decode_piece(
 
 
 def decode(
-    cnp.ndarray values, cnp.ndarray scales, float whole, cnp.ndarray out, bytes geometry, bytes codec, bytes scale,
-    int64_t first, int64_t last,
+    cnp.ndarray values, cnp.ndarray scales, float whole, cnp.ndarray out, bytes geometry, bytes codec,
+    bytes scale, int64_t first, int64_t last,
 ):
     """Tasks first..last-1. ``whole`` is the global scale, or 1."""
     cdef const qc_geometry *g = <const qc_geometry *><const char *>geometry

@@ -1,7 +1,7 @@
 """Codes under given scales, packed: one task is a piece of a row of words.
 
-Assumed: ``values`` and ``scales`` are C-contiguous and as large as the geometry says; ``x`` is what the geometry
-describes. Non-finite elements saturate. Calls over disjoint tasks may run at the same time.
+Assumed: ``values`` and ``scales`` are C-contiguous and as large as the geometry says, which describes ``x``.
+Non-finite elements saturate. Calls over disjoint tasks may run at the same time.
 """
 
 cimport numpy as cnp
@@ -9,14 +9,14 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from qcore_ext.strips cimport (
-    QC_ROOM, QC_STRIP, QC_INTEGER, qc_codec, qc_effective, qc_find_row, qc_geometry, qc_join_lane,
+    QC_ROOM, QC_STRIP, QC_LOOKUP, qc_codec, qc_effective, qc_find_row, qc_geometry, qc_join_lane,
     qc_maxima, qc_pack, qc_quantize, qc_read, qc_row, qc_row_of_lane, qc_scale, qc_store_words,
 )
 
 
 cdef inline void strip_codes(
-    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const char *x, const char *scales, float whole,
-    int64_t column, int64_t n, uint8_t *codes,
+    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const char *x, const char *scales,
+    float whole, int64_t column, int64_t n, uint8_t *codes,
 ) noexcept nogil:
     """Codes of n elements of a line from ``column`` on; ``scales`` are those of its row of blocks."""
     cdef float buffer[QC_ROOM]
@@ -26,15 +26,15 @@ cdef inline void strip_codes(
     cdef int64_t at = column // g.block, phase = column % g.block, count = (phase + n - 1) // g.block + 1
     qc_effective(s, scales + at * s.nbytes, count, whole, effective)
     got = qc_read(g.dtype, g.step, x + column * g.step, n, buffer)
-    if k.kind == QC_INTEGER:
+    if k.kind != QC_LOOKUP:
         memset(maxima, 0, count * sizeof(uint32_t))
         qc_maxima(got, n, g.block, phase, False, maxima)
     qc_quantize(k, got, n, g.block, phase, effective, maxima, codes)
 
 
 cdef void encode_piece(
-    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const char *x, const char *scales, float whole,
-    qc_row row, int64_t start, int64_t stop, char *words,
+    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const char *x, const char *scales,
+    float whole, qc_row row, int64_t start, int64_t stop, char *words,
 ) noexcept nogil:
     """Columns start..stop-1 of one row of words."""
     cdef uint8_t codes[QC_ROOM]
@@ -58,8 +58,8 @@ cdef void encode_piece(
 
 
 def encode(
-    cnp.ndarray x, cnp.ndarray scales, float whole, cnp.ndarray values, bytes geometry, bytes codec, bytes scale,
-    int64_t first, int64_t last,
+    cnp.ndarray x, cnp.ndarray scales, float whole, cnp.ndarray values, bytes geometry, bytes codec,
+    bytes scale, int64_t first, int64_t last,
 ):
     """Tasks first..last-1. ``whole`` is the global scale, or 1."""
     cdef const qc_geometry *g = <const qc_geometry *><const char *>geometry

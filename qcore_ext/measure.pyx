@@ -1,6 +1,7 @@
 """What a tensor looks like, block by block: peaks, non-finite elements, sums of magnitudes.
 
-Assumed: outputs are C-contiguous and as large as the geometry says. Calls over disjoint tasks may run at the same time.
+Assumed: outputs are C-contiguous and as large as the geometry says. Calls over disjoint tasks may run at the
+same time.
 """
 
 cimport numpy as cnp
@@ -19,6 +20,7 @@ cdef void tile_peaks(
 ) noexcept nogil:
     """Raise the peaks of the blocks in columns start..stop-1 of one row of blocks."""
     cdef float buffer[QC_ROOM]
+    cdef const float *got
     cdef int64_t i, column, n
     cdef qc_line line
     for i in range(box.lines):
@@ -26,8 +28,8 @@ cdef void tile_peaks(
         column = start
         while column < stop:
             n = min(g.strip, stop - column)
-            qc_maxima(qc_read(g.dtype, g.step, x + line.offset + column * g.step, n, buffer), n, g.block, 0, finite,
-                      peaks + column // g.block)
+            got = qc_read(g.dtype, g.step, x + line.offset + column * g.step, n, buffer)
+            qc_maxima(got, n, g.block, 0, finite, peaks + column // g.block)
             column += n
 
 
@@ -84,7 +86,8 @@ def nonfinite(cnp.ndarray x, bytes geometry, int64_t first, int64_t last):
 
 
 def sums(
-    cnp.ndarray x, cnp.ndarray totals, cnp.ndarray counts, int64_t chunks, bytes geometry, int64_t first, int64_t last,
+    cnp.ndarray x, cnp.ndarray totals, cnp.ndarray counts, int64_t chunks, bytes geometry,
+    int64_t first, int64_t last,
 ):
     """Sum of finite |x| and their count for chunks first..last-1; a block has ``chunks`` of them.
 

@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from qcore_ext.strips cimport (
-    QC_AXES, QC_BYTE, QC_CHUNK, QC_ROOM, QC_STRIP, qc_codec, qc_geometry, qc_scale,
+    QC_AXES, QC_BYTE, QC_CHUNK, QC_ROOM, QC_STRIP, qc_codec, qc_float, qc_geometry, qc_scale,
 )
 
 AXES = QC_AXES
@@ -21,11 +21,12 @@ def pack_codec(
     int kind, int bits, int lo, int hi, bint half_even, int mbits, int emin, float top, int zero_code,
     double under, double over, bytes table, bytes bounds, bytes order,
 ):
-    """One element type. ``table`` has a value per field; lookup also needs ``bounds``, ``order`` and its ends."""
+    """One element type. ``table`` has a value per field; lookup also has ``bounds``, ``order``, its ends."""
     cdef qc_codec k
     cdef const unsigned char *steps = order
     cdef Py_ssize_t i
-    assert <size_t>len(table) <= sizeof(k.table) and <size_t>len(bounds) < sizeof(k.bounds) and len(order) <= 256
+    assert <size_t>len(table) <= sizeof(k.table) and <size_t>len(bounds) < sizeof(k.bounds)
+    assert len(order) <= 256
     memset(&k, 0, sizeof(k))
     k.kind, k.bits, k.lo, k.hi, k.half_even = kind, bits, lo, hi, half_even
     k.mbits, k.emin, k.top, k.zero_code = mbits, emin, top, zero_code
@@ -37,12 +38,14 @@ def pack_codec(
             k.first = steps[0]
         else:
             k.delta[i - 1] = <int>steps[i] - <int>steps[i - 1]
+        if i < 16:
+            k.order[i] = qc_float(steps[i])
     return (<char *>&k)[:sizeof(k)]
 
 
 def pack_scale(
-    int kind, int nbytes, int mbits, int emin, int rule, int elem_emax, int elem_mbits, float top, float smallest,
-    float half_range, float zero_substitute, bytes table,
+    int kind, int nbytes, int mbits, int emin, int rule, int elem_emax, int elem_mbits, float top,
+    float smallest, float half_range, float zero_substitute, bytes table,
 ):
     """One scale dtype and its rounding rule. ``table`` has the value of every byte, or is empty."""
     cdef qc_scale s
@@ -60,7 +63,7 @@ def pack_geometry(
     int64_t bits, int64_t per_word, int64_t word_bytes, int64_t lane_axis, int64_t piece, int64_t tile,
     int64_t strip,
 ):
-    """Lines of ``cols`` elements under outer axes ``dims``, their blocks and their words (see qc_geometry)."""
+    """Lines of ``cols`` elements under outer axes ``dims``, their blocks and words (see qc_geometry)."""
     cdef qc_geometry g
     cdef Py_ssize_t i
     assert len(dims) <= QC_AXES and 0 < block <= cols and strip <= QC_ROOM

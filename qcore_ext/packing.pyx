@@ -1,7 +1,7 @@
 """Codes into words and back, whatever they mean. One task is a piece of a row of words.
 
-Assumed: ``codes`` holds one byte per element and ``values`` the words, both C-contiguous and as large as the geometry
-says.
+Assumed: ``codes`` holds one byte per element and ``values`` the words, both C-contiguous and as large as the
+geometry says.
 """
 
 cimport numpy as cnp
@@ -18,7 +18,7 @@ cdef void pack_piece(
     const qc_geometry *g, const uint8_t *codes, qc_row row, int64_t start, int64_t stop, char *words,
 ) noexcept nogil:
     cdef uint32_t joined[QC_ROOM]
-    cdef int64_t column = start, n = stop - start, lane
+    cdef int64_t column = start, n = stop - start, lane, line
     if g.lane_axis < 0:
         column = start * g.bits // 8
         column += qc_pack(codes + row.line * g.cols + start, n, g.bits, <uint8_t *>words + column)
@@ -28,13 +28,15 @@ cdef void pack_piece(
     while column < stop:
         n = min(QC_STRIP, stop - column)
         for lane in range(row.lanes):
-            qc_join_lane(codes + (row.line + lane * row.lane_lines) * g.cols + column, n, g.bits, lane, joined)
+            line = row.line + lane * row.lane_lines
+            qc_join_lane(codes + line * g.cols + column, n, g.bits, lane, joined)
         qc_store_words(joined, n, g.word_bytes, words + column * g.word_bytes)
         column += n
 
 
 cdef void unpack_piece(
-    const qc_geometry *g, uint8_t *codes, qc_row row, int64_t start, int64_t stop, int64_t sign, const char *words,
+    const qc_geometry *g, uint8_t *codes, qc_row row, int64_t start, int64_t stop, int64_t sign,
+    const char *words,
 ) noexcept nogil:
     cdef int64_t n = stop - start, lane, i
     cdef uint8_t *to
@@ -50,7 +52,7 @@ cdef void unpack_piece(
 
 
 def pack(cnp.ndarray codes, cnp.ndarray values, bytes geometry, int64_t first, int64_t last):
-    """Tasks first..last-1 of ``codes`` into ``values``; bits beyond a field's are dropped, padding is zero."""
+    """Tasks first..last-1 of ``codes`` into ``values``; bits beyond a field's are dropped, padding is 0."""
     cdef const qc_geometry *g = <const qc_geometry *><const char *>geometry
     cdef const uint8_t *source = <const uint8_t *>cnp.PyArray_DATA(codes)
     cdef char *to = <char *>cnp.PyArray_DATA(values)
@@ -61,7 +63,8 @@ def pack(cnp.ndarray codes, cnp.ndarray values, bytes geometry, int64_t first, i
         for task in range(first, last):
             row = task // g.pieces
             start = task % g.pieces * g.piece
-            pack_piece(g, source, qc_find_row(g, row), start, min(start + g.piece, g.cols), to + row * g.word_row)
+            pack_piece(g, source, qc_find_row(g, row), start, min(start + g.piece, g.cols),
+                       to + row * g.word_row)
 
 
 def unpack(cnp.ndarray values, cnp.ndarray codes, int64_t sign, bytes geometry, int64_t first, int64_t last):

@@ -1,7 +1,8 @@
-"""Min-max in one pass: the peaks of a strip of blocks, their scales, their codes, packed, while the strip is in cache.
+"""Min-max in one pass: peaks, scales and codes of a strip of blocks while it is in cache.
 
-Assumed: one scale level, blocks of at most a strip, words along the line; ``values`` and ``scales`` are C-contiguous
-and as large as the geometry says. One task is a tile: whole blocks and whole words of one row of blocks.
+Assumed: one scale level, blocks of at most a strip, words along the line; ``values`` and ``scales`` are
+C-contiguous and as large as the geometry says. One task is a tile: whole blocks and whole words of one row of
+blocks.
 """
 
 cimport numpy as cnp
@@ -10,7 +11,8 @@ from libc.string cimport memset
 
 from qcore_ext.strips cimport (
     QC_INFINITY, QC_ROOM, qc_box, qc_codec, qc_effective, qc_find_box, qc_float,
-    qc_geometry, qc_line, qc_line_of_box, qc_maxima, qc_pack, qc_quantize, qc_read, qc_scale, qc_solve, qc_store_scales,
+    qc_geometry, qc_line, qc_line_of_box, qc_maxima, qc_pack, qc_quantize, qc_read, qc_scale, qc_solve,
+    qc_store_scales,
 )
 
 
@@ -37,8 +39,8 @@ cdef inline bint strip_scales(
 
 
 cdef bint quantize_strip(
-    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const qc_box *box, const char *x, int64_t column,
-    int64_t n, char *words, char *stored,
+    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const qc_box *box, const char *x,
+    int64_t column, int64_t n, char *words, char *stored,
 ) noexcept nogil:
     """Columns column..column+n-1 of one row of blocks."""
     cdef float buffer[QC_ROOM]

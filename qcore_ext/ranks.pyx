@@ -42,7 +42,7 @@ cdef uint32_t kth_of_block(
 
 
 def kth(cnp.ndarray x, cnp.ndarray ranks, cnp.ndarray grid, bytes geometry, int64_t first, int64_t last):
-    """For blocks first..last-1 the ``ranks[block]``-th smallest finite magnitude (int64; 0: none, gives 0), float32."""
+    """For blocks first..last-1 the ``ranks[block]``-th smallest finite magnitude, float32; rank 0 gives 0."""
     cdef const qc_geometry *g = <const qc_geometry *><const char *>geometry
     cdef const char *source = <const char *>cnp.PyArray_DATA(x)
     cdef const int64_t *rank = <const int64_t *>cnp.PyArray_DATA(ranks)
@@ -64,7 +64,7 @@ def histogram(
     cnp.ndarray x, cnp.ndarray counts, int64_t block, int64_t shift, int64_t prefix, bytes geometry,
     int64_t first, int64_t last,
 ):
-    """Count the finite magnitudes of chunks first..last-1 of one block whose bits above ``shift + 16`` are ``prefix``.
+    """Count finite magnitudes of a block's chunks first..last-1 with bits ``prefix`` above ``shift + 16``.
 
     By the sixteen bits from ``shift`` on, into 65536 int64 that the caller set to 0.
     """

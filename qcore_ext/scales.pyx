@@ -7,7 +7,7 @@ from qcore_ext.strips cimport QC_STRIP, qc_scale, qc_solve, qc_store_scales
 
 
 def solve(cnp.ndarray peaks, float whole, cnp.ndarray stored, bytes scale, int64_t first, int64_t last):
-    """Stored scales of peaks first..last-1 (float32, finite, not negative); ``whole`` is the global scale, or 1."""
+    """Stored scales of peaks first..last-1 (float32, not negative); ``whole`` is the global scale, or 1."""
     cdef const qc_scale *s = <const qc_scale *><const char *>scale
     cdef const float *source = <const float *>cnp.PyArray_DATA(peaks)
     cdef char *to = <char *>cnp.PyArray_DATA(stored)

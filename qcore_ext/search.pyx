@@ -1,6 +1,7 @@
-"""Squared errors of the 32 candidate scales of every block. One task is a chunk of a block: the unit of a fixed-order sum.
+"""Squared errors of the 32 candidate scales of every block.
 
-Candidate j is (64 - j) / 64 of the scale that the block's peak needs.
+One task is a chunk of a block, the unit of a fixed-order sum. Candidate j is (64 - j) / 64 of the scale that
+the block's peak needs.
 """
 
 cimport numpy as cnp
@@ -17,7 +18,8 @@ cdef enum:
 
 
 cdef void chunk_errors(
-    const qc_codec *k, const qc_scale *s, const float *x, int64_t n, const float *peak, float whole, double *errors,
+    const qc_codec *k, const qc_scale *s, const float *x, int64_t n, const float *peak, float whole,
+    double *errors,
 ) noexcept nogil:
     """Sum of (x - decoded)^2 over the finite x of one chunk, for every candidate."""
     cdef float kept[QC_CHUNK]
@@ -47,8 +49,8 @@ def search(
 ):
     """Chunks first..last-1; a block has ``chunks`` of them.
 
-    With one chunk per block the candidate of least error, the first of equals, goes to ``winners`` (uint8). Otherwise
-    the 32 sums of every chunk go to ``errors`` (float64), to be added up.
+    With one chunk per block the candidate of least error, the first of equals, goes to ``winners`` (uint8),
+    else the 32 sums of every chunk go to ``errors`` (float64), to be added up.
     """
     cdef const qc_geometry *g = <const qc_geometry *><const char *>geometry
     cdef const qc_codec *k = <const qc_codec *><const char *>codec
@@ -74,7 +76,8 @@ def search(
             width = min(g.block, g.cols - column)
             n = max(0, min(QC_CHUNK, box.lines * width - at))
             got = qc_gather(g, &box, source, column, width, at, n, buffer)
-            chunk_errors(k, s, got, n, peak + block, whole, &local[0] if chunks == 1 else to + task * CANDIDATES)
+            chunk_errors(k, s, got, n, peak + block, whole,
+                         &local[0] if chunks == 1 else to + task * CANDIDATES)
             if chunks == 1:
                 best = 0
                 for j in range(1, CANDIDATES):

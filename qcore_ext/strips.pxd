@@ -10,7 +10,7 @@ cdef extern from "qc_numbers.h" nogil:
         QC_STRIP
         QC_CHUNK
         QC_BYTE
-        QC_INTEGER
+        QC_LOOKUP
 
     ctypedef struct qc_codec:
         int32_t kind, bits, lo, hi, half_even, mbits, emin, first, zero_code
@@ -19,6 +19,7 @@ cdef extern from "qc_numbers.h" nogil:
         float table[256]
         float bounds[256]
         int32_t delta[256]
+        float order[16]
 
     ctypedef struct qc_scale:
         int32_t kind, nbytes, mbits, emin, rule, elem_emax, elem_mbits
@@ -55,11 +56,13 @@ cdef extern from "qc_scales.h" nogil:
 
 cdef extern from "qc_strips.h" nogil:
     void qc_maxima(const float *x, int64_t n, int64_t block, int64_t phase, int finite, uint32_t *maxima)
-    void qc_divide(const float *x, int64_t n, int64_t block, int64_t phase, const float *effective, float *t)
-    void qc_multiply(const float *v, int64_t n, int64_t block, int64_t phase, const float *effective, float *y)
+    void qc_divide(const float *x, int64_t n, int64_t block, int64_t phase, const float *scales, float *t)
+    void qc_multiply(const float *v, int64_t n, int64_t block, int64_t phase, const float *scales, float *y)
     void qc_quantize(const qc_codec *k, const float *x, int64_t n, int64_t block, int64_t phase,
                      const float *effective, const uint32_t *maxima, uint8_t *codes)
     void qc_codes(const qc_codec *k, const float *t, int64_t n, uint8_t *codes)
+    void qc_dequantize(const qc_codec *k, const uint8_t *fields, int64_t n, int64_t block, int64_t phase,
+                       const float *effective, float *y)
     void qc_values(const qc_codec *k, const uint8_t *fields, int64_t n, float *values)
     int64_t qc_pack(const uint8_t *codes, int64_t n, int64_t bits, uint8_t *to)
     void qc_unpack(const uint8_t *words, int64_t first, int64_t n, int64_t bits, uint8_t *fields)
@@ -90,17 +93,32 @@ cdef extern from "qc_lines.h" nogil:
     void qc_write(int64_t dtype, int64_t step, char *to, int64_t n, const float *source)
     const float *qc_gather(const qc_geometry *g, const qc_box *box, const char *base, int64_t column,
                            int64_t width, int64_t first, int64_t n, float *buffer)
-    void qc_gather_fields(const qc_geometry *g, const qc_box *box, const char *words, int64_t column,
-                          int64_t width, int64_t first, int64_t n, uint8_t *fields)
 
 
 cdef extern from "qc_sums.h" nogil:
     int64_t qc_keep_finite(const float *x, int64_t n, float *kept)
-    int64_t qc_keep_pairs(const float *x, const float *y, int64_t n, float *a, float *b)
     double qc_sum_magnitudes(const float *x, int64_t n)
     double qc_sum_products(const float *x, const float *y, int64_t n)
     double qc_sum_errors(const float *x, const float *y, int64_t n)
-    void qc_distances(const float *x, const float *y, int64_t n, int32_t *distances)
     int32_t qc_largest(const int32_t *distances, int64_t n)
     void qc_drop_nonfinite(const float *x, int64_t n, float *y)
-    int64_t qc_count_clipped(const qc_codec *k, const float *t, const float *x, const float *y, int64_t n)
+
+
+cdef extern from "qc_pairs.h" nogil:
+    ctypedef struct qc_sides:
+        const qc_geometry *g
+        const qc_codec *k
+        const qc_scale *s
+        const char *x
+        const char *values
+        const char *scales
+        float whole
+
+    ctypedef struct qc_pairs:
+        int64_t n, count, clipped
+        float a[QC_CHUNK]
+        float b[QC_CHUNK]
+        int32_t distances[QC_CHUNK]
+
+    void qc_read_pairs(const qc_sides *f, int64_t block, int64_t at, qc_pairs *p)
+    int64_t qc_place_of(const qc_sides *f, const qc_pairs *p, int32_t distance)

@@ -1,11 +1,20 @@
 """What every test shares."""
 
+import atexit
 import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Drivers keep what they build. A cache of its own keeps every run, and every process of a run, to what it built itself.
+if "POCL_CACHE_DIR" not in os.environ:
+    os.environ["POCL_CACHE_DIR"] = tempfile.mkdtemp(prefix="qcore-pocl-")
+    atexit.register(shutil.rmtree, os.environ["POCL_CACHE_DIR"], ignore_errors=True)
+os.environ.setdefault("PYOPENCL_NO_CACHE", "1")
 
 # The suite runs beside other work on few cores: time says nothing there. Examples are drawn afresh at the
 # desk and are the same each time in CI.

@@ -184,6 +184,10 @@ def _file_seeds(suffix: str) -> list[bytes]:
             path = Path(folder) / f"{number}{suffix}"
             qcore.save(path, content)
             seeds.append(path.read_bytes())
+        for burn in ("0.19", "0.21", "0.22-pre.2") if suffix == ".bpk" else ():
+            q = {} if burn == "0.19" else {"q": qcore.quantize(x, "q4s/u32/b32:f16")}
+            qcore.save(path, {"x": x, "truth": x > 0, **q}, burn=burn, overwrite=True)
+            seeds.append(path.read_bytes())
     return seeds
 
 
@@ -195,7 +199,7 @@ def _choice_seeds() -> list[bytes]:
     return [np.random.default_rng(number).bytes(60) for number in range(40)]
 
 
-SUFFIXES = (".npy", ".npz", ".safetensors")
+SUFFIXES = (".bpk", ".npy", ".npz", ".safetensors")
 TARGETS: dict[str, tuple[Callable[[], Callable[[bytes], None]], Callable[[], list[bytes]]]] = {
     "scheme-text": (lambda: scheme_text, _text_seeds),
     "scheme-dict": (lambda: scheme_dict, _choice_seeds),
@@ -219,8 +223,8 @@ def main() -> None:
     with atheris.instrument_imports(include=["qcore"]):
         for module in ("qcore.ops", "qcore.scheme", "qcore.tensor", "qcore.formats"):
             importlib.import_module(module)
-        for suffix in SUFFIXES:
-            importlib.import_module(f"qcore.formats.{suffix[1:]}_file")
+        for name in ("burnpack", "npy", "npz", "safetensors"):
+            importlib.import_module(f"qcore.formats.{name}_file")
     make_target, make_seeds = TARGETS[sys.argv.pop(1)]
     with tempfile.TemporaryDirectory() as corpus:
         for number, seed in enumerate(make_seeds()):

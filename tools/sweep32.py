@@ -1,6 +1,6 @@
 """Every float32 there is through every rounding: values and scales against tables of all that a format can express.
 
-    python tools/sweep32.py [--stride 64] [--only NAME ...]
+    python tools/sweep32.py [--stride 64] [--only NAME ...] [--list]
 
 `--stride N` takes every N-th bit pattern, and always those within two steps of a representable number or of the middle
 between two. The oracle shares nothing with the library: it looks neighbours up in a sorted table and compares
@@ -44,7 +44,8 @@ SCALES = {
 
 def magnitudes(dtype: type, codes: int, unsigned: type) -> NDArray[np.float64]:
     """All finite numbers of a format that are not negative, in the order of their codes, which is that of value."""
-    every = np.arange(codes, dtype=unsigned).view(dtype).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # NaN is among the codes
+        every = np.arange(codes, dtype=unsigned).view(dtype).astype(np.float64)
     return np.unique(every[np.isfinite(every) & ~np.signbit(every)])
 
 
@@ -156,7 +157,12 @@ def main() -> None:
     )
     parser.add_argument("--stride", type=int, default=1, help="take every N-th bit pattern (default 1: all)")
     parser.add_argument("--only", nargs="+", choices=list(SWEEPS), default=list(SWEEPS), metavar="NAME")
+    parser.add_argument("--list", action="store_true", help="name the sweeps and do nothing")
     options = parser.parse_args()
+    if options.list:
+        print(*SWEEPS, sep="\n")
+        return
+    np.seterr(invalid="ignore")  # NaN is among what is cast
     failed = 0
     for name in options.only:
         began, count = time.perf_counter(), 0

@@ -84,7 +84,8 @@ def sweep(
         schemes, values=values, blocks=blocks, scales=scales, levels=levels, calibrations=calibrations,
         scale_roundings=scale_roundings,
     )  # fmt: skip
-    total, rows = len(tensors) * len(tried), []
+    total = len(tensors) * len(tried)
+    rows: list[SweepRow] = []
     for name, tensor in tensors.items():
         source = arrays.as_floats(tensor)
         looked_at = sampling.take(source, sample, [_planned(c, source.shape) for c in tried])

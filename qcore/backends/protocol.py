@@ -98,6 +98,16 @@ class Backend(Protocol):
         """Compare ``x`` with its quantized form."""
 
 
+class HeldParts(Protocol):
+    """Stored parts that lie on a device."""
+
+    def fetch(self) -> Parts:
+        """Bring them to the host."""
+
+    def decode(self, out: np.ndarray) -> None:
+        """Dequantize into ``out`` where they lie."""
+
+
 class Engine(Protocol):
     """The module-level entry of a backend: the loader string of its row names a function of this type."""
 

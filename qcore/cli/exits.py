@@ -16,7 +16,14 @@ INTERRUPTED = 130
 
 # errors of what was typed, whatever their class
 _USAGE_CODES = frozenset(
-    {"file-exists", "option-value", "file-tensor-missing", "nothing-selected", "params-and-calibration"}
+    {
+        "file-exists",
+        "option-value",
+        "file-tensor-missing",
+        "nothing-selected",
+        "params-and-calibration",
+        "state-the-layout",
+    }
 )
 # words that name a scheme; any other unknown word is a mistyped option
 _SCHEME_WORDS = frozenset(

@@ -14,6 +14,7 @@ from qcore.cli.settings import Settings
 
 if TYPE_CHECKING:
     from qcore.analysis import ErrorReport
+    from qcore.formats.content import Deferred
     from qcore.formats.protocol import StoredReader, TensorInfo
 
 __all__ = ["Job", "describe", "kept_lines", "run_jobs", "totals"]
@@ -28,6 +29,8 @@ class Job:
     kept: str | None = None
     ask: Mapping[str, Any] | None = None
     report: ErrorReport | None = None
+    source: Deferred | None = None
+    """Where it comes from; its info has the name it is to have."""
 
 
 def run_jobs(
@@ -36,6 +39,7 @@ def run_jobs(
     jobs: Sequence[Job],
     out: Path,
     provenance: Mapping[str, str] | bool,
+    **options: Any,
 ) -> None:
     """Write the output; each tensor is read and quantized when its turn comes, so memory holds one at a time."""
     from qcore import formats
@@ -47,13 +51,16 @@ def run_jobs(
         def make() -> Any:
             settings.progress(done[0], len(jobs), job.info.name)
             done[0] += 1
-            value = reader.tensor(job.info.name)
+            value = reader.tensor(job.info.name) if job.source is None else job.source.load()
             return value if job.ask is None else _quantized(job, value)
 
         return make
 
-    tensors = {job.info.name: Deferred(job.after, making(job)) for job in jobs}
-    formats.save(out, tensors, dict(reader.metadata), overwrite=settings.overwrite, provenance=provenance)
+    tensors = {job.after.name: Deferred(job.after, making(job)) for job in jobs}
+    formats.save(
+        out, tensors, overwrite=settings.overwrite, provenance=provenance, like=reader,
+        **{"metadata": dict(reader.metadata), **options},
+    )  # fmt: skip
     settings.progress(len(jobs), len(jobs), "")
 
 

@@ -56,7 +56,7 @@ class Settings:
 def shared_options(
     backend: Annotated[
         str | None,
-        typer.Option(help="Where to run: cpu, opencl, reference, burn-ndarray or auto. [default: cpu]"),
+        typer.Option(help="Where to run: cpu, opencl[:P[:D]|:name], reference, burn-ndarray or auto. [default: cpu]"),
     ] = None,
     threads: Annotated[int | None, typer.Option(help="At most this many threads.", min=1)] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,

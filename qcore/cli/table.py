@@ -65,6 +65,7 @@ _ROWS = (
             "qcore check model.safetensors --scheme int4-b32",
             "qcore check --shape 4096,4096 --scheme mxfp4 --on burn-cubecl",
             "qcore check w.npz --scheme q8s/native/b32:f16 --on gguf",
+            "qcore check model.bpk --on burn-flex",
         ),
         LIMIT,
     ),
@@ -95,6 +96,24 @@ _ROWS = (
         LIMIT,
     ),
     _row(
+        "convert",
+        "Write the tensors of a file in another format, or lying the other way, and say how faithfully.",
+        (
+            "qcore convert model.safetensors -o model.bpk --layout torch-to-burn",
+            "qcore convert model.bpk -o model.safetensors --layout burn-to-torch",
+            "qcore convert model.safetensors -o model.bpk --map names.toml --burn 0.21",
+        ),
+        OVERWRITE,
+        LIMIT,
+    ),
+    _row(
+        "upgrade",
+        "Bring a burnpack of an older Burn into the form of the newest.",
+        ("qcore upgrade model.bpk", "qcore upgrade old.bpk -o new.bpk", "qcore upgrade old.bpk --burn 0.19"),
+        OVERWRITE,
+        LIMIT,
+    ),
+    _row(
         "verify",
         "Check a file: structure, digests, finite scales, codes in range.",
         ("qcore verify model-int4.safetensors", "qcore verify model-int4.safetensors --json"),
@@ -109,6 +128,11 @@ _ROWS = (
         "limits",
         "List the fixed limits on what a file may ask for.",
         ("qcore limits", "qcore limits --json"),
+    ),
+    _row(
+        "devices",
+        "List the OpenCL devices, whether each gives the processor's bits, and what is missing where there is none.",
+        ("qcore devices", "qcore devices --json", "QCORE_DEVICE=nvidia qcore devices"),
     ),
     _row(
         "doctor",

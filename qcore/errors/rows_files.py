@@ -25,6 +25,12 @@ ROWS: tuple[ErrorDoc, ...] = (
         code="file-truncated",
         family=TruncatedFileError,
         message="{path} has {size} bytes, but {what} needs {needed}",
+        variants={
+            "perhaps-burn-0.19": (
+                "{path} has {size} bytes, but {what} needs {needed}; if Burn 0.19 wrote it, whose data is not "
+                'aligned, open it with burn="0.19"'
+            ),
+        },
         cause="The file ends before something that its header announces.",
         when="Reading a file that was cut off, or one that is still being written.",
         solutions=(
@@ -135,15 +141,27 @@ ROWS: tuple[ErrorDoc, ...] = (
     ErrorDoc(
         code="state-the-layout",
         family=FormatError,
-        message="{source} stores weights as [out, in] and a .bpk as [in, out]; say which layout is meant",
+        message=(
+            "{source} stores weights as [out, in] and a .bpk as [in, out]; say which layout is meant for its "
+            "matrices: {shown}"
+        ),
         cause=(
             "Burn keeps the weights of linear layers as [in, out], nearly everyone else as [out, in], and "
             "files do not say."
         ),
-        when="Writing a .bpk from a file of the other orientation without layout=.",
+        when=(
+            "Writing a .bpk with matrices from a file of another format without layout= (--layout), or a map "
+            "of its tensors (--map)."
+        ),
         solutions=(
-            'layout="torch-to-burn" transposes the weights exactly: codes, scales and blocks.',
-            'layout="keep" writes them as they are.',
+            (
+                'layout="torch-to-burn" (--layout torch-to-burn) transposes the weights of linear layers exactly: '
+                "codes, scales and blocks."
+            ),
+            (
+                'layout="keep" (--layout keep) writes them as they are: for a file that Burn made, or weights that '
+                "no linear layer uses."
+            ),
         ),
         refs=("file-malformed",),
     ),

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from qcore.scheme import QuantScheme
 
-__all__ = ["Content", "Deferred", "Group", "byte_view", "digest", "gather"]
+__all__ = ["DIGEST_BYTES", "Content", "Deferred", "Group", "byte_view", "digest", "gather"]
 
-_DIGEST_BYTES = 16
+DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,8 @@ class Group:
     info: TensorInfo
     entries: tuple[Entry, ...]
     load: Callable[[], Mapping[str, np.ndarray]]
+    raw: Callable[[], Iterator[bytes]] | None = None
+    """The bytes of a plain array in C order, little-endian, piece by piece, where its source has them so."""
 
     @property
     def record(self) -> str | None:
@@ -46,11 +48,23 @@ class Deferred:
 
     info: TensorInfo
     load: Callable[[], Any]
+    raw: Callable[[], Iterator[bytes]] | None = None
 
     @classmethod
     def of(cls, reader: Reader, name: str) -> Deferred:
         """A tensor of an open file, left there for now."""
-        return cls(reader.info(name), lambda: reader.tensor(name))
+        info, stored = reader.info(name), getattr(reader, "stored", None)
+        # types narrower than a byte are packed in files; an origin says that the file has it in another form
+        row = BY_NAME.get(info.dtype or "")
+        plain = row is not None and row.bits >= 8 and row.name != "bool" and not info.origin
+        if stored is None or not plain or not _streams(reader):
+            return cls(info, lambda: reader.tensor(name))
+        return cls(info, lambda: reader.tensor(name), lambda: stored.raw(name))
+
+
+def _streams(reader: Reader) -> bool:
+    """Whether the raw bytes of a file's entries are in C order and little-endian: an .npy file may have any order."""
+    return reader.format in ("safetensors", "burnpack")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +75,8 @@ class Content:
     metadata: Mapping[str, str]
     digests: bool = False
     records: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What only one format knows of: the Burn generation to write, an open file whose scalars go along."""
 
     def entries(self) -> Iterator[Entry]:
         """Every array of every group."""
@@ -138,9 +154,11 @@ def _given(name: str, value: Any, path: str) -> Group:
 def _deferred(name: str, value: Deferred) -> Group:
     info = value.info
     if info.scheme is not None:
-        return _quantized(name, info.scheme, info.shape, info.rules, info.codebook, value.load)
-    assert info.dtype is not None
-    return _plain(name, info.dtype, info.shape, value.load)
+        group = _quantized(name, info.scheme, info.shape, info.rules, info.codebook, value.load)
+    else:
+        assert info.dtype is not None
+        group = _plain(name, info.dtype, info.shape, value.load)
+    return replace(group, info=replace(group.info, extra=info.extra), raw=value.raw)
 
 
 def _quantized(
@@ -180,7 +198,7 @@ def byte_view(array: np.ndarray) -> np.ndarray:
 
 def digest(pieces: Iterable[bytes | memoryview]) -> str:
     """Return the digest that is recorded for an array: blake2b-128 of its stored bytes, in hexadecimal."""
-    running = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+    running = hashlib.blake2b(digest_size=DIGEST_BYTES)
     for piece in pieces:
         running.update(piece)
     return running.hexdigest()

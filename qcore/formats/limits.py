@@ -35,6 +35,15 @@ _ROWS = (
         "npz-expanded", 1 << 30, 1 << 40, "bytes", "compressed members of an .npz archive, unpacked, together"
     ),
     Limit("npz-record", 64 * _MIB, 1 << 30, "bytes", "member __qcore__ of an .npz archive"),
+    Limit("burnpack-metadata", 100 * _MIB, 100 * _MIB, "bytes", "metadata of a burnpack file"),
+    Limit("burnpack-tensors", 100_000, 100_000, "tensors", "number of tensors of a burnpack file"),
+    Limit(
+        "burnpack-texts", 100_000, 100_000, "entries", "number of texts, or of scalars, of a burnpack file"
+    ),
+    Limit("burnpack-depth", 128, 128, "levels", "nesting of the metadata of a burnpack file"),
+    # what Burn reads: held when writing
+    Limit("burnpack-tensor", 10 << 30, 10 << 30, "bytes", "data of a tensor written to a burnpack file"),
+    Limit("burnpack-file", 100 << 30, 100 << 30, "bytes", "size of a burnpack file that is written"),
     Limit("metadata-record", _MIB, _MIB, "bytes", "the JSON that describes one quantized tensor"),
     Limit("rank", 8, 8, "dimensions", "rank of a tensor", "FormatError"),
     Limit(

@@ -53,6 +53,8 @@ class TensorInfo:
     """Convention or foreign block type the tensor is stored in; empty for the format's own."""
     fidelity: str = "exact"
     """``exact`` (only bits move), ``lossless`` (equal values after arithmetic) or ``requantized``."""
+    extra: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    """What its format says beside: ``param_id``, the identity of a parameter in a burnpack."""
 
     @property
     def size(self) -> int:
@@ -130,7 +132,13 @@ class StoredReader:
         self.format = format
         self.source = source
         self.stored = stored
-        self._infos = convention.infos(stored, str(self.path), limits)
+        own = getattr(stored, "infos", None)  # a format that knows quantized tensors itself
+        self._infos = convention.infos(stored, str(self.path), limits) if own is None else own
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is unusual about the file, though it can be read."""
+        return tuple(getattr(self.stored, "notes", ()))
 
     @property
     def metadata(self) -> Mapping[str, str]:
@@ -156,6 +164,10 @@ class StoredReader:
         from qcore.formats import convention
 
         info = self.info(name)
+        own = getattr(self.stored, "tensor", None)
+        if own is not None:
+            found: np.ndarray | QTensor = own(name)
+            return found
         if info.scheme is None:
             return self.stored.array(name)
         return convention.join(info, self.stored.array)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+from qcore import errors
 from qcore.formats import table
 from qcore.formats.atomic import atomic_write
 from qcore.formats.limits import Limits
@@ -16,27 +18,35 @@ from qcore.formats.source import Source
 
 if TYPE_CHECKING:
     from qcore.formats.protocol import Reader
+    from qcore.formats.table import FileFormat
 
-__all__ = ["open_file", "save"]
+__all__ = ["open_file", "save", "texts_for"]
 
 PROVENANCE = "qcore.provenance"
 _PIECE = 1 << 20
 
 
 def open_file(
-    path: str | os.PathLike[str], *, dtype: Any = None, limits: Mapping[str, int] | None = None
+    path: str | os.PathLike[str],
+    *,
+    dtype: Any = None,
+    limits: Mapping[str, int] | None = None,
+    burn: str | None = None,
 ) -> StoredReader:
     """Open a file of tensors for reading. Its structure is checked whole; data is read when it is asked for.
 
     Parameters
     ----------
     path
-        A .safetensors, .npz or .npy file, recognised by its content.
+        A .safetensors, .bpk, .npz or .npy file, recognised by its content.
     dtype
         What the elements of an .npy or .npz file are where NumPy's format lost it: a dtype or its name, or for .npz a
         mapping from tensor names to such.
     limits
         Limits to raise, by name; ``qcore limits`` lists them.
+    burn
+        The Burn version that wrote a .bpk file, where the file does not tell: ``"0.19"`` for data that is not
+        aligned.
 
     Returns
     -------
@@ -61,7 +71,9 @@ def open_file(
     source = Source(path)
     try:
         row = table.detect(source)
-        stored = row.reader()(source, held, dtype)
+        options = {} if burn is None else {"burn": burn}
+        _hold_options(options, row)
+        stored = row.reader()(source, held, dtype, **options)
         return StoredReader(path, row.name, source, stored, held)
     except BaseException:
         source.close()
@@ -75,6 +87,10 @@ def save(
     *,
     overwrite: bool = False,
     provenance: bool | Mapping[str, str] = False,
+    burn: str | None = None,
+    layout: str | None = None,
+    like: Reader | None = None,
+    format: str | None = None,
 ) -> None:
     """Write tensors to a file: whole or not at all, and the same bytes for the same tensors.
 
@@ -84,18 +100,29 @@ def save(
         The destination; its suffix names the format. It may be the file that ``tensors`` is being read from.
     tensors
         Arrays and quantized tensors by name, or an open file. An open file of the same format, with nothing to add,
-        is copied byte for byte.
+        is copied byte for byte; a .bpk of an older Burn is brought into the newest form.
     metadata
         Texts to store along.
     overwrite
         Whether an existing file may be replaced. The old one stays until the new one is complete.
     provenance
         Whether a digest of each stored array and the version of qcore are recorded; a mapping adds its texts.
+    burn
+        The Burn version to write a .bpk for: ``0.19``, ``0.20``, ``0.21``, ``0.22-pre.2`` or ``0.22``. By default
+        the form that the newest published Burn reads.
+    layout
+        For an open file: ``torch-to-burn`` or ``burn-to-torch`` transpose the weights of linear layers and rename
+        those of norms, ``keep`` leaves them. A .bpk is not written from a file of another format with matrices
+        unless this is said.
+    like
+        An open file whose texts beside tensors go along where the format is the same: scalars of a .bpk.
+    format
+        The format to write, where the suffix does not name it.
 
     Raises
     ------
     qcore.errors.FormatError
-        ``file-exists``, ``file-name-refused``, ``file-not-regular``.
+        ``file-exists``, ``file-name-refused``, ``file-not-regular``, ``state-the-layout``.
     qcore.errors.UnsupportedSchemeError
         ``file-cannot-hold``.
 
@@ -112,18 +139,85 @@ def save(
     from qcore.formats.content import gather
 
     target = Path(path)
-    row = table.for_suffix(target)
+    row = table.for_suffix(target, format)
     name = str(target)
-    if isinstance(tensors, StoredReader) and tensors.format == row.name and not metadata and not provenance:
-        with atomic_write(target, overwrite=overwrite) as file:
-            for at in range(0, tensors.source.size, _PIECE):
-                file.write(tensors.source.read(at, min(_PIECE, tensors.source.size - at)))
-        return
-    content = gather(tensors, name, metadata, digests=bool(provenance))
-    if provenance:
-        from qcore import __version__
+    options: dict[str, Any] = {} if burn is None else {"burn": burn}
+    _hold_options(options, row)
+    told = _provenance(provenance)
+    if isinstance(tensors, StoredReader):
+        like, moves = tensors, _moves(tensors, row, layout)
+        if not moves and (row.rewriter() or not (metadata or provenance)):
+            with atomic_write(target, overwrite=overwrite) as file:
+                _again(file, name, tensors, row, {**(metadata or {}), **told}, bool(provenance), options)
+            return
+        if moves:
+            from qcore.formats import orientation
 
-        told = dict(provenance) if isinstance(provenance, Mapping) else {}
-        content = content.with_text(PROVENANCE, json.dumps({"qcore": __version__, **told}, sort_keys=True))
+            for_burn = row.name == "burnpack"
+            told |= orientation.recorded(tensors, layout, burnpack=for_burn)
+            metadata = {**texts_for(tensors, row.name), **(metadata or {})}
+            tensors = orientation.arranged(tensors, moves, for_burn=for_burn)
+    elif layout is not None:
+        raise errors.build("option-value", option="layout", expected="given with an open file", got=layout)
+    content = gather(tensors, name, metadata, digests=bool(provenance))
+    for key, text in told.items():
+        content = content.with_text(key, text)
+    if isinstance(like, StoredReader) and like.format == row.name and row.rewriter():
+        options["like"] = like.stored
+    content = replace(content, options=options)
     with atomic_write(target, overwrite=overwrite) as file:
         row.writer()(file, name, content)
+
+
+def _provenance(asked: bool | Mapping[str, str]) -> dict[str, str]:
+    if not asked:
+        return {}
+    from qcore import __version__
+
+    told = dict(asked) if isinstance(asked, Mapping) else {}
+    return {PROVENANCE: json.dumps({"qcore": __version__, **told}, sort_keys=True)}
+
+
+def _moves(reader: StoredReader, row: FileFormat, layout: str | None) -> tuple[Any, ...]:
+    """What a layout makes of the tensors; nothing where all stay as they are in a file of the same format."""
+    from qcore.formats import orientation
+
+    if layout is None and reader.format == row.name:
+        return ()
+    infos = [reader.info(name) for name in reader.names()]
+    if layout is None and row.name == "burnpack":
+        orientation.demand_layout(reader, infos)
+    moves = orientation.plan(infos, orientation.KEEP if layout is None else layout)
+    return () if reader.format == row.name and all(move.is_nothing for move in moves) else moves
+
+
+def texts_for(reader: StoredReader, format: str) -> dict[str, str]:
+    """The texts of a file as a format is to carry them: ``format`` in a burnpack is the name of the container."""
+    moved = reader.format != format and "burnpack" in (reader.format, format)
+    return {key: text for key, text in reader.metadata.items() if key != "format" or not moved}
+
+
+def _again(
+    file: BinaryIO,
+    path: str,
+    reader: StoredReader,
+    row: FileFormat,
+    texts: Mapping[str, str],
+    digests: bool,
+    options: Mapping[str, Any],
+) -> None:
+    """Write an open file again in its own format: by the format's own means, else byte for byte."""
+    rewrite = row.rewriter()
+    if rewrite is not None:
+        rewrite(file, path, reader.stored, texts, digests=digests, **options)
+        return
+    for at in range(0, reader.source.size, _PIECE):
+        file.write(reader.source.read(at, min(_PIECE, reader.source.size - at)))
+
+
+def _hold_options(options: Mapping[str, Any], row: FileFormat) -> None:
+    for option in options:
+        if row.name != "burnpack":
+            raise errors.build(
+                "option-value", option=option, expected="given for a .bpk file", got=f"a {row.name} file"
+            )

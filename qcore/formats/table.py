@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from qcore import errors
 
 if TYPE_CHECKING:
-    from qcore.formats.protocol import Stored, Writer
+    from qcore.formats.protocol import Stored, TensorInfo, Writer
     from qcore.formats.source import Source
 
 __all__ = ["FORMATS", "FileFormat", "detect", "for_suffix"]
@@ -39,9 +39,20 @@ class FileFormat:
         writer: Writer = import_module(self.module).write
         return writer
 
+    def rewriter(self) -> Callable[..., None] | None:
+        """Load ``rewrite(file, path, stored, texts, digests=, **options)``, where the row's module has one."""
+        rewriter: Callable[..., None] | None = getattr(import_module(self.module), "rewrite", None)
+        return rewriter
+
+    def fidelity(self, info: TensorInfo) -> str:
+        """How faithfully the format holds a tensor: ``exact`` unless the row's module grades it."""
+        grade = getattr(import_module(self.module), "fidelity", None)
+        return "exact" if grade is None else str(grade(info))
+
 
 FORMATS: tuple[FileFormat, ...] = (
     FileFormat("safetensors", (".safetensors",), (), "qcore.formats.safetensors_file", "everything"),
+    FileFormat("burnpack", (".bpk",), (b"NRUB",), "qcore.formats.burnpack_file", "everything"),
     FileFormat("npz", (".npz",), (b"PK\x03\x04", b"PK\x05\x06"), "qcore.formats.npz_file", "everything"),
     FileFormat("npy", (".npy",), (b"\x93NUMPY",), "qcore.formats.npy_file", "one plain array"),
 )
@@ -49,8 +60,15 @@ _PICKLE_SUFFIXES = (".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle")
 _PICKLE_MARKS = tuple(bytes([0x80, version]) for version in range(2, 6))
 
 
-def for_suffix(path: Path) -> FileFormat:
-    """Return the format that a file to be written is meant to have."""
+def for_suffix(path: Path, name: str | None = None) -> FileFormat:
+    """Return the format that a file to be written is meant to have: the named one, else by its suffix."""
+    if name is not None:
+        for row in FORMATS:
+            if row.name == name or f".{name}" in row.suffixes:
+                return row
+        raise errors.build(
+            "unknown-name", kind="format", name=name, choices=tuple(row.name for row in FORMATS)
+        )
     suffix = path.suffix.lower()
     for row in FORMATS:
         if suffix in row.suffixes:

@@ -15,8 +15,9 @@ from qcore.plan import Plan, make_plan
 from qcore.scheme import QuantMode, QuantScheme, QuantStore, QuantValue
 from qcore.tensor import fields
 from qcore.tensor.data import TensorData
-from qcore.tensor.loading import load, table_for
+from qcore.tensor.loading import load
 from qcore.tensor.qtensor import QTensor
+from qcore.tensor.tables import table_for
 
 
 def dequantize(

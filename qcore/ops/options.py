@@ -13,7 +13,7 @@ from qcore.plan import ROUNDINGS, SCALE_RULES, Plan, make_plan
 from qcore.scheme import Preset, QuantScheme
 from qcore.scheme.codebook import Codebook
 from qcore.scheme.resolve import resolve
-from qcore.tensor.loading import check_table, table_for
+from qcore.tensor.tables import check_table, table_for
 
 _SCHEMES: Final = (str, QuantScheme, Preset)
 _CODEBOOKS: Final = (type(None), str, Codebook)

@@ -9,7 +9,7 @@ from qcore.backends import auto
 from qcore.calibration.params import QuantParams
 from qcore.layout.dims import read_count
 from qcore.layout.packing import grid_shape
-from qcore.ops import staircase
+from qcore.ops import held, staircase
 from qcore.ops.options import EXACT, Call, prepare
 from qcore.tensor import arrays
 from qcore.tensor.qtensor import QTensor
@@ -34,7 +34,8 @@ def quantize(
     Parameters
     ----------
     x : array_like
-        float16, bfloat16, float32 or float64 of any layout; a torch CPU tensor of those; nested lists of floats.
+        float16, bfloat16, float32 or float64 of any layout; a torch CPU tensor of those; nested lists of floats. With
+        ``backend="opencl"`` also a ``pyopencl.array.Array``, whose parts then stay on its device.
     scheme : QuantScheme, Preset or str
         A scheme, its text (``"q4s/u32/b32:f16"``) or a preset's name (``"nvfp4"``).
     calibration : str, optional
@@ -79,6 +80,13 @@ def quantize(
     >>> q.codes.tolist(), float(q.scales[0])
     ([50, 0, 40, -127], 0.10000000149011612)
     """
+    if held.is_held(x):
+        dtype = arrays.dtype_debug(x.dtype) if x.dtype in arrays.FLOAT_DTYPES else x.dtype.name
+        call = Call(
+            scheme, calibration, params is not None, _global_given(params), codebook, rounding, scale_rounding, tied,
+            nonfinite, backend, read_count(threads, "threads"), x.shape, dtype,
+        )  # fmt: skip
+        return held.quantize(x, call, params)
     source = arrays.as_floats(x)
     if auto.is_auto(backend):
         return auto.run(

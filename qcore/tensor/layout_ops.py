@@ -30,7 +30,7 @@ def transpose(q: QTensor, axes: tuple[Any, ...]) -> QTensor:
     order = _axes(axes, q.ndim)
     if order == tuple(range(q.ndim)):
         return q
-    scheme = _permuted(q.scheme, order)
+    scheme = permuted_scheme(q.scheme, order)
     scales = q.scales if q.scheme.block_size is None else q.scales.transpose(order)
     return _remake(q, q.values.transpose(order), scales, scheme, tuple(q.shape[a] for a in order))
 
@@ -53,6 +53,13 @@ def reshape(q: QTensor, shape: tuple[Any, ...]) -> QTensor:
         grid = packing.grid_shape(scheme, target)
     _check_axis(scheme.store, len(target))
     return _repack(q, q.codes.reshape(target), q.scales.reshape(grid), scheme, target)
+
+
+def with_store(q: QTensor, store: QuantStore) -> QTensor:
+    """The same codes and scales, packed as another store says: only bits move."""
+    scheme = q.scheme.with_store(store)
+    _check_axis(store, q.ndim)
+    return _repack(q, q.codes, q.scales, scheme, q.shape)
 
 
 def getitem(q: QTensor, key: Any) -> QTensor:
@@ -159,7 +166,8 @@ def _repack(
     return _remake(q, values, np.reshape(scales, plan.grid), scheme, shape)
 
 
-def _permuted(scheme: QuantScheme, order: tuple[int, ...]) -> QuantScheme:
+def permuted_scheme(scheme: QuantScheme, order: tuple[int, ...]) -> QuantScheme:
+    """The scheme of a tensor whose axes are permuted: block extents and packing axis move along."""
     rank = len(order)
     axis = packing.packed_axis(scheme.store, rank)
     if axis is not None:

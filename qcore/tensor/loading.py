@@ -11,11 +11,12 @@ from qcore import errors
 from qcore.capability import backend_row, check
 from qcore.layout import regions
 from qcore.plan import make_plan
-from qcore.scheme import QuantMode, QuantScheme, QuantStore
+from qcore.scheme import QuantScheme, QuantStore
 from qcore.scheme.codebook import Codebook
 from qcore.tensor import fields
 from qcore.tensor.data import TensorData, values_of
 from qcore.tensor.qtensor import QTensor
+from qcore.tensor.tables import check_table
 
 
 def load(data: TensorData, backend: str, codebook: Codebook | None, rules: Mapping[str, Any]) -> QTensor:
@@ -38,24 +39,3 @@ def load(data: TensorData, backend: str, codebook: Codebook | None, rules: Mappi
         values = fields.pack_fields(codes, make_plan(scheme, data.shape))
     values = np.ascontiguousarray(values)
     return QTensor._make(values, scales, level, scheme, data.shape, codebook, row.name, rules)
-
-
-def table_for(scheme: QuantScheme, given: Any) -> Codebook | None:
-    """The codebook that a caller hands in as an object, a name or numbers; numbers are counted before they are read."""
-    if given is None or isinstance(given, Codebook):
-        return given
-    if scheme.mode is QuantMode.LOOKUP and scheme.value.is_integer and not isinstance(given, str):
-        _check_length(scheme, np.size(given))
-    return Codebook.of(given)
-
-
-def check_table(scheme: QuantScheme, codebook: Codebook | None) -> None:
-    """Hold a table's length against the scheme it is to serve."""
-    if codebook is not None:
-        _check_length(scheme, len(codebook.table))
-
-
-def _check_length(scheme: QuantScheme, got: int) -> None:
-    expected = 1 << scheme.value.bits
-    if got != expected:
-        raise errors.build("table-length", bits=scheme.value.bits, expected=expected, got=got)

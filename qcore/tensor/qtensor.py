@@ -16,6 +16,7 @@ from qcore.plan import make_plan
 from qcore.scheme import QuantMode, QuantScheme
 from qcore.tensor import arrays, layout_ops, strategy
 from qcore.tensor.stored import StoredTensor
+from qcore.tensor.tables import check_table
 
 if TYPE_CHECKING:
     from qcore.backends.protocol import Backend
@@ -81,6 +82,7 @@ class QTensor(StoredTensor):
         name = backend_row(backend).name
         dims = tuple(int(d) for d in shape)
         check(scheme, dims, op="load", on=name, codebook=codebook is not None).demand()
+        check_table(scheme, codebook)
         if scheme.is_two_level and global_scale is None:
             raise errors.build("data-needs-global", scheme=scheme.debug())
         if not scheme.is_two_level and global_scale is not None:
@@ -141,7 +143,10 @@ class QTensor(StoredTensor):
             result = arrays.check_out(out, self._shape, (self._values, self._scales))
         if result.size:
             target = result.reshape(1) if result.ndim == 0 else result
-            engine.decode(self._values, self._scales, self._global, plan, target, read_count(threads, "threads"))
+            if self._held is not None and name == self._backend:
+                self._held.decode(target)
+            else:
+                engine.decode(self._values, self._scales, self._global, plan, target, read_count(threads, "threads"))
         return result
 
     def _get_ready(self, name: str) -> tuple[Backend, Plan]:

@@ -18,7 +18,7 @@ from qcore.tensor import fields
 from qcore.tensor.data import TensorData
 
 if TYPE_CHECKING:
-    from qcore.backends.protocol import Backend
+    from qcore.backends.protocol import Backend, HeldParts
     from qcore.scheme import QuantScheme
     from qcore.scheme.codebook import Codebook
 
@@ -27,7 +27,8 @@ class StoredTensor:
     """Values, scales, global scale, scheme, shape, codebook, backend and the rules they were made by."""
 
     __slots__ = (
-        "_backend", "_codebook", "_codes", "_global", "_ready", "_rules", "_scales", "_scheme", "_shape", "_values",
+        "_backend", "_codebook", "_codes", "_global", "_held", "_ready", "_rules", "_scales", "_scheme", "_shape",
+        "_values",
     )  # fmt: skip
     __qcore_scheme__ = True
     __hash__ = None  # type: ignore[assignment]  # equality compares contents
@@ -42,6 +43,7 @@ class StoredTensor:
     _rules: Mapping[str, Any]
     _codes: np.ndarray | None
     _ready: dict[str, tuple[Backend, Plan]]
+    _held: HeldParts | None
 
     @classmethod
     def _make(
@@ -68,7 +70,41 @@ class StoredTensor:
         self._rules = rules
         self._codes = None
         self._ready = {}
+        self._held = None
         return self
+
+    @classmethod
+    def _hold(
+        cls,
+        held: HeldParts,
+        scheme: QuantScheme,
+        shape: tuple[int, ...],
+        codebook: Codebook | None,
+        backend: str,
+        rules: Mapping[str, Any],
+    ) -> Self:
+        """A tensor whose parts lie on a device: they come to the host when somebody asks for them."""
+        self = object.__new__(cls)
+        self._scheme = scheme
+        self._shape = shape
+        self._codebook = codebook
+        self._backend = backend
+        self._rules = rules
+        self._codes = None
+        self._ready = {}
+        self._held = held
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        # Reached only for slots that hold nothing yet: the parts of a tensor that lies on a device.
+        if name not in ("_values", "_scales", "_global"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        assert self._held is not None
+        values, scales, self._global = self._held.fetch()
+        values.flags.writeable = False
+        scales.flags.writeable = False
+        self._values, self._scales = values, scales
+        return getattr(self, name)
 
     @property
     def scheme(self) -> QuantScheme:

@@ -70,19 +70,30 @@ static inline uint16_t qc_to_bfloat(float value) {
     return (uint16_t)((bits & QC_MAGNITUDE) > QC_INFINITY ? nan : rounded);
 }
 
-/* Code of a float in a format of `mbits` mantissa bits, normal from 2^emin on, saturating at `top`; NaN becomes 0.
+/* Code, without its sign, of a magnitude in a format of `mbits` mantissa bits, normal from 2^emin on, that holds it.
  * One float addition rounds: its last bit weighs as much as the code's. */
-static inline uint32_t qc_minifloat(float value, int32_t mbits, int32_t emin, uint32_t top, int32_t bits) {
-    uint32_t raw = qc_bits(value), a = raw & QC_MAGNITUDE;
-    uint32_t number = a > QC_INFINITY ? 0u : ~0u;
-    uint32_t least = (uint32_t)(emin + 127) << 23, exponent, magic, code;
-    a = a < top ? a : top;
-    exponent = a & QC_INFINITY;
+QC_INLINE uint32_t qc_minifloat_magnitude(uint32_t a, int32_t mbits, int32_t emin) {
+    uint32_t least = (uint32_t)(emin + 127) << 23, exponent = a & QC_INFINITY, magic;
     exponent = exponent > least ? exponent : least;
     magic = exponent + ((uint32_t)(23 - mbits) << 23);
-    code = qc_bits(qc_float(a) + qc_float(magic)) - magic;
-    code += (exponent - least) >> (23 - mbits);
-    return (code | ((raw >> 31) << (bits - 1))) & number;
+    return qc_bits(qc_float(a) + qc_float(magic)) - magic + ((exponent - least) >> (23 - mbits));
+}
+
+/* The bit that carries the sign in a code of `bits` bits, as the float has it. */
+QC_INLINE uint32_t qc_sign_bit(uint32_t raw, int32_t bits) { return raw >> (32 - bits) & 1u << (bits - 1); }
+
+/* Code of any float, saturating at `top`; NaN becomes 0. */
+QC_INLINE uint32_t qc_minifloat(float value, int32_t mbits, int32_t emin, uint32_t top, int32_t bits) {
+    uint32_t raw = qc_bits(value), a = raw & QC_MAGNITUDE;
+    uint32_t number = a > QC_INFINITY ? 0u : ~0u;
+    a = a < top ? a : top;
+    return (qc_minifloat_magnitude(a, mbits, emin) | qc_sign_bit(raw, bits)) & number;
+}
+
+/* Code of a float no larger than the format's largest. */
+QC_INLINE uint32_t qc_bounded_minifloat(float value, int32_t mbits, int32_t emin, int32_t bits) {
+    uint32_t raw = qc_bits(value);
+    return qc_minifloat_magnitude(raw & QC_MAGNITUDE, mbits, emin) | qc_sign_bit(raw, bits);
 }
 
 #endif

@@ -26,6 +26,7 @@ typedef struct {
     float table[256];
     float bounds[256];
     int32_t delta[256];
+    float order[16]; /* lookup of four bits: the index at every place, as the bits of a float */
 } qc_codec;
 
 /* How a scale is rounded, stored and read: multiples of `smallest` below 2^emin, then `mbits` of mantissa, up to `top`. */

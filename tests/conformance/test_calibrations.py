@@ -43,7 +43,7 @@ def test_backends_agree_and_params_reproduce_the_tensor(text: str, calibration: 
     x = weights()
     q = qcore.quantize(x, text, calibration=calibration)
     assert qcore.quantize(x, text, calibration=calibration, backend="reference").to_data() == q.to_data()
-    for backend in ("cpu", "reference"):
+    for backend in ("cpu", "opencl", "reference"):
         params = qcore.compute_qparams(x, text, calibration=calibration, backend=backend)
         exactly_equal(params.scales, q.scales, text)
         assert params.global_scale == q.global_scale
@@ -61,10 +61,10 @@ def blocks(x: np.ndarray, extents: tuple[int, ...]) -> list[tuple[tuple[int, ...
 
 
 @pytest.mark.parametrize("extents", [(1, 70), (9, 70), (4, 16), (1, 1), (2, 7)])
-@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize("backend", ["cpu", "opencl", "reference"])
 def test_absmean_is_the_mean_in_the_documented_order(extents: tuple[int, int], backend: str) -> None:
     x = weights() * np.exp2(np.random.default_rng(4).integers(-20, 20, (9, 70))).astype(np.float32)
-    text = f"q2s/native/b{extents[0]}x{extents[1]}:f32"
+    text = f"q2s/u32/b{extents[0]}x{extents[1]}:f32"
     found = np.asarray(qcore.compute_qparams(x, text, calibration="absmean", backend=backend).scales)
     for at, block in blocks(x, extents):
         wanted = np.float32(oracle.fixed_order_sum(np.abs(block)) / block.size)
@@ -72,19 +72,19 @@ def test_absmean_is_the_mean_in_the_documented_order(extents: tuple[int, int], b
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 4095, 4096, 4097, 12289, 40000])
-@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize("backend", ["cpu", "opencl", "reference"])
 def test_long_sums_keep_the_documented_order(n: int, backend: str) -> None:
     rng = np.random.default_rng(n)
     x = (rng.normal(size=n) * np.exp2(rng.integers(-30, 30, n))).astype(np.float32)
     wanted = np.float32(oracle.fixed_order_sum(np.abs(x)) / n)
     assert (
-        qcore.compute_qparams(x, "q2s/native/t:f32", calibration="absmean", backend=backend).scales[0]
+        qcore.compute_qparams(x, "q2s/u32/t:f32", calibration="absmean", backend=backend).scales[0]
         == wanted
     )
 
 
 @pytest.mark.parametrize("percent", [0.01, 1, 37.5, 50, 99, 99.9, 100])
-@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize("backend", ["cpu", "opencl", "reference"])
 def test_percentile_is_the_kth_smallest_without_interpolation(percent: float, backend: str) -> None:
     x = weights()
     for extents in ((1, 70), (9, 70), (4, 16)):
@@ -97,7 +97,7 @@ def test_percentile_is_the_kth_smallest_without_interpolation(percent: float, ba
             assert scale == np.float32((kth or ranked[-1]) / np.float32(127))
 
 
-@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize("backend", ["cpu", "opencl", "reference"])
 @pytest.mark.parametrize(
     ("value", "dtype", "tensor", "rule"),
     [
@@ -115,7 +115,7 @@ def test_mse_takes_the_least_error_and_the_first_on_a_tie(
     value: str, dtype: str, tensor: str | None, rule: str, backend: str
 ) -> None:
     x = weights((5, 70))
-    fields = oracle.Fields(value, "native", False, (16,), dtype, tensor)
+    fields = oracle.Fields(value, "u32", False, (16,), dtype, tensor)
     minmax = oracle.quantize(x, fields, scale_rounding=rule)
     level = minmax.global_scale
     params = qcore.compute_qparams(x, fields.text, calibration="mse", scale_rounding=rule, backend=backend)
@@ -127,7 +127,7 @@ def test_mse_takes_the_least_error_and_the_first_on_a_tie(
         errors, candidates = [], []
         for j in range(32):
             scale = oracle.round_scales(np.array([needed * np.float32((64 - j) / 64)]), dtype, rule)
-            one = oracle.Fields(value, "native", False, (block.size,), dtype, tensor)
+            one = oracle.Fields(value, "u32", False, (block.size,), dtype, tensor)
             decoded = oracle.quantize(block, one, scales=scale, global_scale=level).decoded
             squares = np.square(block.astype(np.float64) - decoded)
             errors.append(oracle.fixed_order_sum(squares))
@@ -161,7 +161,7 @@ def test_two_levels_keep_the_minmax_global_scale_under_mse(text: str) -> None:
 def test_tied_rows_share_one_scale_over_all_their_blocks(columns: int) -> None:
     x = np.random.default_rng(8).normal(size=(5, columns)).astype(np.float32)
     extent = max(e for e in range(1, 256) if columns % e == 0)
-    for backend in ("cpu", "reference"):
+    for backend in ("cpu", "opencl", "reference"):
         q = qcore.quantize(x, "q8s/native", tied="row", backend=backend)
         wanted = (np.abs(x).max(axis=1, keepdims=True) / np.float32(127)).astype(np.float32)
         assert q.scales.shape == (5, columns // extent)
@@ -177,9 +177,9 @@ def test_tied_rows_share_one_scale_over_all_their_blocks(columns: int) -> None:
 def test_explicit_scales_follow_the_rounding_rule(value: str, rule: str) -> None:
     given = np.exp2(np.linspace(-130, 127, 400)).astype(np.float32)
     x = np.repeat(given[:, None], 3, axis=1)
-    for backend in ("cpu", "reference"):
+    for backend in ("cpu", "opencl", "reference"):
         params = qcore.QuantParams(scales=given)
-        q = qcore.quantize(x, f"{value}/native/b3:ue8m0", params=params, scale_rounding=rule, backend=backend)
+        q = qcore.quantize(x, f"{value}/u32/b3:ue8m0", params=params, scale_rounding=rule, backend=backend)
         if rule in ("floor", "even"):
             bits = given.view(np.uint32).astype(
                 np.int64

@@ -1,24 +1,19 @@
 """Laws that hold for any tensor: Hypothesis draws the tensors, the schemes and the shapes.
 
-HYPOTHESIS_PROFILE=long draws a hundred times more.
+QCORE_HYPOTHESIS=long draws fifty times more.
 """
 
-import os
 from typing import Any
 
 import numpy as np
 import oracle
 from case_language import attempt
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from oracle import Fields
 
 import qcore
-
-settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True)
-settings.register_profile("long", max_examples=6000, deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 ONE_LEVEL = st.sampled_from(["f32", "f16", "bf16", "ue8m0", "ue4m3"])
 FINITE = st.floats(width=32, allow_nan=False, allow_infinity=False)

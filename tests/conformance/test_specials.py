@@ -37,7 +37,7 @@ def test_a_special_at_any_lane_is_counted_and_located(text: str, special: str) -
         x = weights(71)
         x[lane] = SPECIALS[special]
         x[-1] = SPECIALS[special]
-        for backend in ("cpu", "reference"):
+        for backend in ("cpu", "opencl", "reference"):
             with pytest.raises(qcore.errors.NonFiniteError) as caught:
                 qcore.quantize(x, text, backend=backend)
             assert caught.value.code == "non-finite"
@@ -52,7 +52,8 @@ def test_saturation_is_the_same_everywhere_and_leaves_the_rest_alone(text: str, 
         x = weights(71)
         x[lane] = SPECIALS[special]
         q = qcore.quantize(x, text, nonfinite="saturate")
-        assert same(qcore.quantize(x, text, nonfinite="saturate", backend="reference"), q)
+        for backend in ("opencl", "reference"):
+            assert same(qcore.quantize(x, text, nonfinite="saturate", backend=backend), q)
         # calibrated over the finite values: as if the special were a zero
         finite = np.where(np.isfinite(x), x, np.float32(0))
         calm = qcore.quantize(finite, text)
@@ -73,7 +74,7 @@ def test_saturation_is_the_same_everywhere_and_leaves_the_rest_alone(text: str, 
 
 
 @pytest.mark.parametrize("text", SCHEMES)
-@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize("backend", ["cpu", "opencl", "reference"])
 def test_a_block_of_specials_only_is_a_zero_block(text: str, backend: str) -> None:
     x = np.tile(np.array([np.nan, np.inf, -np.inf, 0.0], np.float32), 32)
     q = qcore.quantize(x, text, nonfinite="saturate", backend=backend)
@@ -147,7 +148,7 @@ def test_ranks_and_blocks_larger_than_a_dim_follow_the_written_rules(rank: int) 
         ):  # fmt: skip
             fields = Fields(value, store.removesuffix(":0"), False, stripped, dtype, tensor)
             answer = oracle.quantize(x, fields)
-            for backend in ("cpu", "reference"):
+            for backend in ("cpu", "opencl", "reference"):
                 q = qcore.quantize(x, fields.text, backend=backend)
                 np.testing.assert_array_equal(q.codes, answer.codes)
                 exactly_equal(q.values, fields.values(answer.codes), fields.text)
@@ -155,7 +156,7 @@ def test_ranks_and_blocks_larger_than_a_dim_follow_the_written_rules(rank: int) 
                 np.testing.assert_array_equal(q.dequantize(), answer.decoded)
 
 
-@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize("backend", ["cpu", "opencl", "reference"])
 def test_every_size_around_a_vector_is_right(backend: str) -> None:
     for n in (*range(1, 70), 127, 128, 129, 255, 256, 257, 4095, 4096, 4097):
         x = weights(n)
@@ -173,7 +174,7 @@ def test_every_size_around_a_vector_is_right(backend: str) -> None:
             np.testing.assert_array_equal(q.dequantize(), answer.decoded)
 
 
-@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize("backend", ["cpu", "opencl", "reference"])
 @pytest.mark.parametrize("value", ["q2f", "q4s", "q8f"])
 def test_lookup_takes_the_nearest_entry_and_the_lower_index_on_a_tie(value: str, backend: str) -> None:
     table = table_for(value)

@@ -33,7 +33,7 @@ RUNS = [
 
 
 @pytest.mark.parametrize(("case", "backend"), RUNS)
-def test_burn_expects(case: dict[str, Any], backend: str) -> None:
+def test_a_case_of_burn_gives_what_burn_expects(case: dict[str, Any], backend: str) -> None:
     if call := BY_ID.get(case["id"]) or (CALLS.get(case["op"]) if "steps" not in case else None):
         call(case, backend)
         return

@@ -11,7 +11,7 @@ import numpy as np
 from qcore.backends.cpu import compare, numbers, threads
 from qcore.backends.cpu.geometry import Geometry, make_geometry
 from qcore.backends.cpu.staged import StagedArray
-from qcore.plan import INTEGER
+from qcore.plan import INTEGER, Packing
 from qcore_ext import decode, packing
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ def _dense(plan: Plan) -> Geometry:
 
 
 @lru_cache(maxsize=256)
-def _dense_of(shape: tuple[int, ...], packing: numbers.Packing) -> Geometry:
+def _dense_of(shape: tuple[int, ...], words: Packing) -> Geometry:
     strides = tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
-    return make_geometry(shape, strides, 0, shape, packing)
+    return make_geometry(shape, strides, 0, shape, words)
 
 
 @lru_cache(maxsize=1)

@@ -54,7 +54,11 @@ class Geometry:
 
 
 def make_geometry(
-    shape: tuple[int, ...], strides: tuple[int, ...], dtype: int, extents: tuple[int, ...], packing: Packing | None
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    dtype: int,
+    extents: tuple[int, ...],
+    packing: Packing | None,
 ) -> Geometry:
     """Geometry of a strided array under blocks of ``extents``; without a packing, of measurements alone."""
     axis, per_word = (-1, 1) if packing is None else (packing.axis, packing.per_word)
@@ -64,7 +68,9 @@ def make_geometry(
 
 def pack(axes: tuple[Axis, ...], dtype: int, lane: int = -1, packing: Packing | None = None) -> Geometry:
     """Geometry of merged axes, the last of which is the line; how far it is cut for strips, tiles and tasks."""
-    bits, per_word, word_bytes = (8, 1, 1) if packing is None else (packing.bits, packing.per_word, packing.word_bytes)
+    bits, per_word, word_bytes = (
+        (8, 1, 1) if packing is None else (packing.bits, packing.per_word, packing.word_bytes)
+    )
     *outer, line = axes
     box = math.prod(axis.extent for axis in outer)
     unit = line.dim if line.extent == line.dim else math.lcm(line.extent, per_word if lane < 0 else 1)
@@ -127,7 +133,7 @@ def _joined(outer: Axis, inner: Axis, is_line: bool) -> Axis | None:
 
 
 def finer(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
-    """Blocks nested in these that are small enough to be shared out between threads; the same where they already are."""
+    """Blocks nested in these, small enough to be shared out between threads; the same where they already are."""
     *outer, line = axes
     small = math.prod(axis.extent for axis in axes) <= TASK
     outer = outer if small else [axis._replace(extent=1) for axis in outer]

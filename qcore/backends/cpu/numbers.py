@@ -1,4 +1,4 @@
-"""A plan's numbers as the structs that kernels read, and the geometries of the arrays it meets: made once, kept with it."""
+"""A plan's numbers as the structs that kernels read, and the geometries of its arrays: made once, kept with it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from qcore.backends.cpu.geometry import Geometry, make_geometry
 from qcore.calibration.scale_rounding import decode_scales, encode_scales
-from qcore.plan import INTEGER, LOOKUP, Packing
+from qcore.plan import INTEGER, LOOKUP
 from qcore_ext import numbers
 
 if TYPE_CHECKING:
@@ -86,18 +86,22 @@ def scale_values(stored: np.ndarray) -> np.ndarray:
 def float32_scales() -> bytes:
     """Numbers of scales that are plain float32."""
     largest = float(np.finfo(np.float32).max)
-    return numbers.pack_scale(DTYPES[np.dtype(np.float32)], 4, 23, -126, 0, 0, 0, largest, 2.0**-149, 1.0, 0.0, b"")
+    return numbers.pack_scale(
+        DTYPES[np.dtype(np.float32)], 4, 23, -126, 0, 0, 0, largest, 2.0**-149, 1.0, 0.0, b""
+    )
 
 
 def _codec(codec: Codec) -> bytes:
     under = over = 0.0
     if codec.kind == LOOKUP:
         entries = np.unique(codec.table).astype(np.float64)
-        first_gap, last_gap = (entries[1] - entries[0], entries[-1] - entries[-2]) if entries.size > 1 else (0.0, 0.0)
+        first_gap, last_gap = (
+            (entries[1] - entries[0], entries[-1] - entries[-2]) if entries.size > 1 else (0.0, 0.0)
+        )
         under, over = float(entries[0] - first_gap / 2), float(entries[-1] + last_gap / 2)
     return numbers.pack_codec(
-        codec.kind, codec.bits, codec.lo, codec.hi, codec.half_even, codec.mbits, codec.emin, codec.top, codec.zero_code,
-        under, over, codec.table.tobytes(), codec.bounds.tobytes(), codec.order.tobytes(),
+        codec.kind, codec.bits, codec.lo, codec.hi, codec.half_even, codec.mbits, codec.emin, codec.top,
+        codec.zero_code, under, over, codec.table.tobytes(), codec.bounds.tobytes(), codec.order.tobytes(),
     )  # fmt: skip
 
 

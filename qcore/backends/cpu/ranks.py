@@ -43,7 +43,9 @@ def smallest(x: np.ndarray, g: Geometry, wanted: np.ndarray, count: int | None) 
     return grid
 
 
-def from_histograms(histogram: Histogram, rank: int, tasks: int, elements: int, count: int | None) -> np.float32:
+def from_histograms(
+    histogram: Histogram, rank: int, tasks: int, elements: int, count: int | None
+) -> np.float32:
     """The number of this rank (from 1): its upper sixteen bits, then its lower ones."""
     prefix = 0
     for shift in (16, 0):

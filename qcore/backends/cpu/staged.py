@@ -37,8 +37,8 @@ class StagedArray:
         g = make_geometry(x.shape, x.strides, numbers.DTYPES[x.dtype], x.shape, None)
         g = pack(finer(g.axes), numbers.DTYPES[x.dtype])
         found = threads.run(partial(measure.nonfinite, x, g.packed), g.block_tasks, g.elements, self._threads)
-        count = sum(part for part, _ in found)
-        return (count, min(index for _, index in found if index >= 0)) if count else None
+        count = sum(int(part) for part, _ in found)
+        return (count, min(int(index) for _, index in found if index >= 0)) if count else None
 
     def peaks(self, extents: tuple[int, ...]) -> np.ndarray:
         """Largest finite magnitude of every block of these extents."""
@@ -47,16 +47,18 @@ class StagedArray:
     def means(self, extents: tuple[int, ...]) -> np.ndarray:
         """Mean magnitude of the finite elements of every block."""
         total, count = self._sums(extents)
-        means = (total / np.maximum(count, 1)).astype(np.float32)
+        means = np.asarray(total / np.maximum(count, 1), np.float32)
         return means.reshape(self._grid(extents))
 
     def percentiles(self, extents: tuple[int, ...], percent: float) -> np.ndarray:
         """The k-th smallest finite magnitude of every block; its peak where that is 0."""
         _, count = self._sums(extents)
-        found = ranks.smallest(self._x, self._measuring(extents), ranks.rank_of(percent, count), self._threads)
+        found = ranks.smallest(
+            self._x, self._measuring(extents), ranks.rank_of(percent, count), self._threads
+        )
         if not found.all():
             found = np.where(found == 0, self._peaks(extents, finite=True), found)
-        return found.reshape(self._grid(extents))
+        return np.asarray(found).reshape(self._grid(extents))
 
     def search(self, peaks: np.ndarray, global_scale: np.float32 | None) -> np.ndarray:
         """The candidate of least squared error for every block of the plan, the first of equals."""
@@ -117,7 +119,9 @@ class StagedArray:
     def _encode_with_zero_blocks(self, stored: np.ndarray) -> np.ndarray:
         """UE8M0 has no zero: a block without any magnitude has the smallest scale, and zero codes all the same."""
         divisors = numbers.scale_values(stored)
-        zero = (self._peaks(self._plan.extents, finite=True).reshape(stored.shape) == 0) & (stored.view(np.uint8) == 0)
+        zero = (self._peaks(self._plan.extents, finite=True).reshape(stored.shape) == 0) & (
+            stored.view(np.uint8) == 0
+        )
         divisors[zero] = 0
         return self._encode(divisors, None, numbers.float32_scales())
 

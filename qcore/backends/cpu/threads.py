@@ -66,6 +66,9 @@ class _Job:
             self.work()
         except BaseException as error:  # noqa: BLE001 - raised again by the caller
             self.error = error
+        self._leave()
+
+    def _leave(self) -> None:
         with self.lock:
             self.helpers -= 1
             if self.closed and not self.helpers:
@@ -90,20 +93,20 @@ class _Pool:
 
     def call(self, job: _Job, helpers: int) -> None:
         """Ask ``helpers`` workers to share a job."""
-        if self._workers < helpers:
-            self._start(helpers)
-        for _ in range(min(helpers, self._workers)):
+        for _ in range(min(helpers, self._started(helpers))):
             self._jobs.put(job)
 
-    def _start(self, wanted: int) -> None:
+    def _started(self, wanted: int) -> int:
+        """Start workers up to as many as wanted; how many there are then."""
         with self._lock:
             while self._workers < wanted:
                 name = f"qcore-{self._workers + 1}"
                 try:
                     threading.Thread(target=self._serve, name=name, daemon=True).start()
                 except RuntimeError:  # no more threads here, or the interpreter is going down: fewer will do
-                    return
+                    break
                 self._workers += 1
+            return self._workers
 
     def _serve(self) -> None:
         while True:
@@ -124,7 +127,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-class set_threads:  # noqa: N801 - a function that may also be entered
+class set_threads:
     """Say how many threads ``threads=None`` means; as a context manager, until its end.
 
     Parameters
@@ -209,7 +212,9 @@ def run(kernel: Kernel, total: int, elements: int, threads: int | None) -> list[
 
 def _checked(count: Any) -> int:
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise errors.build("argument-type", argument="threads", expected="a whole number from 1 on", got=repr(count))
+        raise errors.build(
+            "argument-type", argument="threads", expected="a whole number from 1 on", got=repr(count)
+        )
     return count
 
 
@@ -226,7 +231,9 @@ def _quota() -> int:
     return max(1, -int(-min(granted) // 1)) if granted else 1 << 16
 
 
-def _limits(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> Iterator[tuple[float, float]]:
+def _limits(
+    root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
+) -> Iterator[tuple[float, float]]:
     """(quota, period) of this process's control groups, of either version; what cannot be read limits nothing."""
     try:
         groups = [line.split(":", 2) for line in own.read_text(encoding="ascii", errors="replace").split()]
@@ -240,7 +247,11 @@ def _limits(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cg
                     break
                 yield from _pair(folder / "cpu.max")
         elif "cpu" in controllers.split(","):
-            for folder in (root / controllers / path.lstrip("/"), root / "cpu" / path.lstrip("/"), root / "cpu"):
+            for folder in (
+                root / controllers / path.lstrip("/"),
+                root / "cpu" / path.lstrip("/"),
+                root / "cpu",
+            ):
                 quota, period = _number(folder / "cpu.cfs_quota_us"), _number(folder / "cpu.cfs_period_us")
                 yield quota, period
 

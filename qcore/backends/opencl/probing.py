@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import util
 from typing import Any, Final
 
 from qcore.backends.opencl.choice import switched_off
@@ -80,6 +81,11 @@ class Verdict:
     """For every device why a kernel cannot be built there, or nothing; empty where that was not tried."""
 
     @property
+    def usable(self) -> bool:
+        """Whether a device was found and, where that was tried, builds kernels."""
+        return self.state == READY and not any(self.builds)
+
+    @property
     def meaning(self) -> str:
         """What the state means, in a sentence."""
         return _MEANINGS[self.state][0]
@@ -106,6 +112,8 @@ def verdict(build: bool = False) -> Verdict:
     """
     if switched_off():
         return Verdict("off")
+    if util.find_spec("pyopencl") is None:
+        return Verdict("no-package")
     command = [sys.executable, "-m", "qcore.backends.opencl.probe", *(["--build"] if build else [])]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
@@ -148,4 +156,5 @@ def read(code: int, answer: str, complaint: str) -> Verdict:
 def registered_drivers(environment: Mapping[str, str] = os.environ) -> list[str]:
     """The ``.icd`` files that the loader is told about."""
     place = environment.get("OCL_ICD_VENDORS") or environment.get("OPENCL_VENDOR_PATH") or _VENDORS
-    return [place] if place.endswith(".icd") else sorted(glob.glob(os.path.join(glob.escape(place), "*.icd")))
+    pattern = place if place.endswith(".icd") else os.path.join(place, "*.icd")
+    return sorted(glob.glob(pattern))

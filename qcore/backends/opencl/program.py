@@ -15,8 +15,9 @@ from qcore.backends.opencl.failures import documented
 _LOG: Final = logging.getLogger(__name__)
 
 SOURCES: Final[Mapping[str, tuple[str, ...]]] = {
-    "measure": ("floats", "lines", "elements", "measure"),
+    "measure": ("floats", "lines", "elements", "maxima", "measure"),
     "solve": ("floats", "scales", "solve"),
+    "quantize": ("floats", "lines", "elements", "maxima", "codec", "scales", "quantize"),
     "encode": ("floats", "lines", "elements", "codec", "scales", "encode"),
     "decode": ("floats", "lines", "elements", "codec", "scales", "decode"),
     "packing": ("floats", "lines", "elements", "packing"),

@@ -97,13 +97,9 @@ class StagedTensor:
         with stream.doing("quantize"):
             x = stream.upload(np.ascontiguousarray(self._x), "x")
             place = steps.place(stream, plan, tile.shape, tile.extents)
-            grid = steps.peaks(stream, x, self._dtype, place, steps.ANY)
-            above = steps.level(stream, grid, stored.size, plan)
             to_stored, to_wrong, to_values = stream.output(stored), stream.output(wrong), stream.output(values)
             stream.clear(to_wrong, wrong.nbytes)
-            steps.scales(stream, grid, above, to_stored, to_wrong, stored.size, plan)
-            peaks = grid if plan.scale.mbits == 0 else None
-            steps.encode(stream, x, self._dtype, to_stored, above, peaks, to_values, place, plan)
+            above = steps.minmax(stream, x, self._dtype, to_stored, to_values, to_wrong, place, plan)
             stream.fetch(to_wrong, wrong, "flag")
             stream.fetch(to_stored, stored, "scales")
             stream.fetch(to_values, values, "values")

@@ -139,6 +139,38 @@ def scales(stream: Stream, grid: Any, global_scale: Any, stored: Any, wrong: Any
     stream.launch("solve", (), "scales", blocks, *arguments)
 
 
+def minmax(
+    stream: Stream, x: Any, dtype: np.dtype, stored: Any, values: Any, wrong: Any, at: Placed, plan: Plan
+) -> Any:
+    """All launches of min-max over one tile; the global scale, or the 1 that stands for it.
+
+    Where a run is a block, and no global scale stands above it, that is one launch. ``wrong`` becomes 1 where an
+    element is not finite.
+    """
+    blocks = at.geometry.blocks
+    if at.runs == blocks and not plan.two_level and _entry("encode", at)[0] == "encode_runs":
+        _quantize(stream, x, dtype, stored, values, wrong, at, plan)
+        return one(stream, plan)
+    grid = peaks(stream, x, dtype, at, ANY)
+    above = level(stream, grid, blocks, plan)
+    scales(stream, grid, above, stored, wrong, blocks, plan)
+    encode(stream, x, dtype, stored, above, grid if plan.scale.mbits == 0 else None, values, at, plan)
+    return above
+
+
+def _quantize(
+    stream: Stream, x: Any, dtype: np.dtype, stored: Any, values: Any, wrong: Any, at: Placed, plan: Plan
+) -> None:
+    found = tables(stream, plan)
+    if at.geometry.is_padded:
+        stream.clear(values, at.geometry.values_nbytes)
+    stream.launch(
+        "quantize", _encoding(plan, dtype, at, stream), "quantize_runs", at.runs * at.lanes, x, stored, values, wrong,
+        at.numbers, np.uint64(at.runs), *_scale_numbers(plan.scale), *_codec_numbers(plan.codec), found.bounds,
+        found.order,
+    )  # fmt: skip
+
+
 def encode(
     stream: Stream, x: Any, dtype: np.dtype, stored: Any, global_scale: Any, grid: Any, values: Any, at: Placed,
     plan: Plan,
@@ -147,9 +179,7 @@ def encode(
     codec, found = plan.codec, tables(stream, plan)
     if at.geometry.is_padded:
         stream.clear(values, at.geometry.values_nbytes)
-    words = _words(plan, dtype, at, stream)
-    if codec.kind == INTEGER and codec.half_even:
-        words = (*words, ("EVEN", None))
+    words = _encoding(plan, dtype, at, stream)
     zeros, peaks_ = np.int32(grid is not None), global_scale if grid is None else grid
     entry, count, lanes = _entry("encode", at)
     stream.launch(
@@ -202,6 +232,11 @@ def _words(plan: Plan, dtype: np.dtype, at: Placed, stream: Stream) -> Definitio
     bits, word, _ = _field(plan)
     near = (("LOCAL_TABLE", None),) if stream.session.lanes > 1 else ()
     return ("KIND", plan.codec.kind), bits, word, ("ELEMENT", element_of(dtype)), ("LANES", at.lanes), *near
+
+
+def _encoding(plan: Plan, dtype: np.dtype, at: Placed, stream: Stream) -> Definitions:
+    words = _words(plan, dtype, at, stream)
+    return (*words, ("EVEN", None)) if plan.codec.kind == INTEGER and plan.codec.half_even else words
 
 
 def _codec_numbers(codec: Codec) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ class Stream:
 
     def __init__(self, session: Session, queue: Any = None) -> None:
         self.session = session
-        self._queue = session.queue() if queue is None else queue
+        self.queue = session.queue() if queue is None else queue
         self._alive: list[Any] = []
         session.check_process()
 
@@ -27,9 +27,22 @@ class Stream:
     def doing(self, step: str) -> Iterator[None]:
         """One piece of work: some drivers fail only when the queue is drained, so that happens inside."""
         with documented(self.session.facts.spelled, step):
-            yield
-            self._queue.finish()
+            try:
+                yield
+                self._drain()
+            finally:
+                self._settle()
+
+    def _settle(self) -> None:
+        """Let go of the host's arrays, not before the device has: a failure may leave commands behind that use them."""
+        import pyopencl as cl
+
+        with suppress(cl.Error):
+            self.queue.finish()
         self._alive.clear()
+
+    def _drain(self) -> None:
+        self.queue.finish()
 
     def constant(self, array: np.ndarray) -> Any:
         """A small array that any thread may read for as long as the session lives."""
@@ -57,7 +70,7 @@ class Stream:
         if self.session.shares_memory:
             return cl.Buffer(self.session.context, flags.READ_ONLY | flags.USE_HOST_PTR, hostbuf=plain)
         buffer = cl.Buffer(self.session.context, flags.READ_ONLY, array.nbytes)
-        self.session.note(name, COPY, cl.enqueue_copy(self._queue, buffer, plain, is_blocking=False))
+        self.session.note(name, COPY, cl.enqueue_copy(self.queue, buffer, plain, is_blocking=False))
         return buffer
 
     def output(self, array: np.ndarray) -> Any:
@@ -80,19 +93,27 @@ class Stream:
         self._alive.append(array)
         if self.session.shares_memory and buffer.flags & cl.mem_flags.USE_HOST_PTR:
             mapped, event = cl.enqueue_map_buffer(
-                self._queue, buffer, cl.map_flags.READ, 0, plain.shape, plain.dtype, is_blocking=False
+                self.queue, buffer, cl.map_flags.READ, 0, plain.shape, plain.dtype, is_blocking=False
             )
             self._alive.append(mapped)
-            mapped.base.release(self._queue)
+            mapped.base.release(self.queue)
         else:
-            event = cl.enqueue_copy(self._queue, plain, buffer, is_blocking=False)
+            event = cl.enqueue_copy(self.queue, plain, buffer, is_blocking=False)
         self.session.note(name, COPY, event)
+
+    def fill(self, buffer: Any, array: np.ndarray, name: str) -> None:
+        """Copy a dense host array into a buffer of the device."""
+        import pyopencl as cl
+
+        plain = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        self._alive.append(plain)
+        self.session.note(name, COPY, cl.enqueue_copy(self.queue, buffer, plain, is_blocking=False))
 
     def clear(self, buffer: Any, nbytes: int) -> None:
         """Fill a buffer with zeros."""
         import pyopencl as cl
 
-        self.session.note("clear", COPY, cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.uint8), 0, nbytes))
+        self.session.note("clear", COPY, cl.enqueue_fill_buffer(self.queue, buffer, np.zeros(1, np.uint8), 0, nbytes))
 
     def launch(self, name: str, definitions: Definitions, entry: str, items: int, *arguments: Any) -> None:
         """Run a kernel for ``items`` items, rounded up to whole work-groups; kernels pass over what is too many."""
@@ -100,7 +121,7 @@ class Stream:
             return
         group = self.session.facts.group
         kernel = self.session.kernel(name, (*definitions, ("GROUP", group)), entry)
-        event = kernel(self._queue, (-(-items // group) * group,), (group,), *arguments)
+        event = kernel(self.queue, (-(-items // group) * group,), (group,), *arguments)
         self.session.note(entry, KERNEL, event)
 
     def _within_the_cap(self, nbytes: int) -> None:

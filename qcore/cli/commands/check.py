@@ -21,16 +21,24 @@ FLOATS = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f6
 
 def run(
     settings: Settings,
-    file: Annotated[Path | None, typer.Argument(help="Ask about each float tensor of this file.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="Ask about each tensor of this file.")] = None,
     *,
-    scheme: Annotated[str, typer.Option("--scheme", "-s", help="A scheme's text or a preset's name.")],
+    scheme: Annotated[
+        str | None,
+        typer.Option("--scheme", "-s", help="A scheme's text or a preset's name, for its float tensors."),
+    ] = None,
     shape: Annotated[str | None, typer.Option(help="Ask about one tensor of this shape: R,C.")] = None,
     on: Annotated[
         str | None, typer.Option(help="A backend or target, such as cpu, burn-cubecl or gguf.")
     ] = None,
     calibration: Annotated[str | None, typer.Option(help="minmax, absmean, percentile[:P] or mse.")] = None,
 ) -> Result:
-    """With --on, exit code 3 on any refusal. Without, every backend is asked to quantize and every target to load."""
+    """With --on, exit code 3 on any refusal. Without, every backend is asked to quantize and every target to load.
+
+    Without --scheme, the file's own quantized tensors are asked about: would they load as they are?
+    """
+    if scheme is None:
+        return _as_they_are(settings, file, on)
     tensors = list(_tensors(settings, file, shape))
     if on is None:
         return _surveyed(scheme, tensors)
@@ -47,6 +55,41 @@ def run(
     rows = [{"name": name, "shape": list(dims), **_document(verdict)} for name, dims, verdict in verdicts]
     document = {"scheme": scheme, "on": on, "op": op, "ok": not refused, "tensors": rows}
     return Result(document, lines, exits.REFUSED if refused else exits.OK)
+
+
+def _as_they_are(settings: Settings, file: Path | None, on: str | None) -> Result:
+    """Ask whether the quantized tensors of a file load."""
+    from qcore.capability import TABLE, check
+
+    if file is None:
+        raise errors.build("option-value", option="check", expected="a file or --scheme", got="neither")
+    with settings.open(file) as reader:
+        infos = [reader.info(name) for name in reader.names()]
+    quantized = [(info, info.scheme) for info in infos if info.scheme is not None]
+    if not quantized:
+        raise errors.build("nothing-selected", path=str(file), count=len(infos))
+    places: dict[str, Any] = {}
+    lines: list[str] = []
+    table = []
+    for place in TABLE if on is None else (on,):
+        answers = [
+            (info, check(scheme, info.shape, op="load", on=place, codebook=scheme.is_lookup))
+            for info, scheme in quantized
+        ]
+        if on is not None:
+            lines += [line for info, verdict in answers for line in _lines(info.name, info.shape, verdict)]
+        refused = [(info.name, verdict) for info, verdict in answers if not verdict]
+        first = f"{short(refused[0][1])} ({refused[0][0]})" if refused else ""
+        fine = len(answers) - len(refused)
+        table.append(
+            (place, f"{fine} load" if not refused else f"{fine} load, {len(refused)} refused", first)
+        )
+        refusals = [{"name": name, **_document(verdict)} for name, verdict in refused]
+        places[place] = {"op": "load", "fine": fine, "refused": refusals}
+    lines += columns(("where", "answer", "first refusal"), table)
+    bad = on is not None and any(place["refused"] for place in places.values())
+    document = {"path": str(file), "on": on, "tensors": len(quantized), "places": places}
+    return Result(document, lines, exits.REFUSED if bad else exits.OK)
 
 
 def _tensors(

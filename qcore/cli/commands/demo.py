@@ -70,23 +70,39 @@ def run(
     lines += [
         "",
         f"x: loads there as it is. {', '.join(_PLACES)} are targets: qcore check tells why one refuses.",
+        *_equality(document, backends),
     ]
     facts = {"samples": [s.name for s in chosen], "backends": list(backends), "places": list(_PLACES)}
     return Result({**facts, "rows": document}, lines)
 
 
+def _equality(rows: list[dict[str, Any]], backends: tuple[str, ...]) -> list[str]:
+    """Whether the backends side by side stored the same bytes and decoded the same floats."""
+    if len(backends) < 2:
+        return []
+    different = [f"{row['sample']} {row['preset']}" for row in rows if not row["equal_bytes"]]
+    named = " and ".join(backends)
+    if different:
+        return [f"{named} DIFFER in: {', '.join(different)}"]
+    return [f"{named}: the stored bytes and the decoded floats are equal in all {len(rows)} rows."]
+
+
 def runnable(asked: str) -> tuple[str, ...]:
-    """The backends that the comparison runs on: each is one column of times."""
+    """The backends that the comparison runs on, a column each: the one asked for, and OpenCL where a device works."""
+    from qcore.backends.opencl import diagnosis
     from qcore.capability import backend_row
 
-    return (backend_row(asked).name,)
+    name = backend_row(asked).name
+    return (name, "opencl") if name == "cpu" and diagnosis().usable else (name,)
 
 
 def _row(x: Any, name: str, backends: tuple[str, ...], threads: int | None) -> dict[str, Any]:
     from qcore import PRESETS, analysis, ops
     from qcore.capability import check
 
-    q = ops.quantize(x, name, backend=backends[0], threads=threads)
+    made = [ops.quantize(x, name, backend=backend, threads=threads) for backend in backends]
+    stored = {(q.to_data().bytes, q.dequantize().tobytes()) for q in made}
+    q = made[0]
     milliseconds = {b: _best(partial(ops.quantize, x, name, backend=b, threads=threads)) for b in backends}
     report = analysis.compare(x, q, threads=threads)
     loads = [place for place in _PLACES if check(q.scheme, q.shape, op="load", on=place, codebook=q.codebook)]
@@ -100,6 +116,7 @@ def _row(x: Any, name: str, backends: tuple[str, ...], threads: int | None) -> d
         "max_abs": report.max_abs,
         "loads": loads,
         "milliseconds": milliseconds,
+        "equal_bytes": len(stored) == 1,
     }
 
 

@@ -10,22 +10,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qcore import errors
+from qcore.cli.arranging import LayoutOption, MapOption, arrange
 from qcore.cli.jobs import Job, describe, kept_lines, totals
 from qcore.cli.output import Result, printable
 from qcore.cli.settings import Settings
 
 if TYPE_CHECKING:
-    from qcore.formats.protocol import StoredReader
+    from qcore.formats.content import Deferred
 
 _DTYPES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
 
 
 def run(
     settings: Settings,
-    source: Annotated[Path, typer.Argument(metavar="IN", help="A .safetensors or .npz file.")],
+    source: Annotated[Path, typer.Argument(metavar="IN", help="A .safetensors, .bpk or .npz file.")],
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write: .safetensors, .npz or .npy.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The file to write: .safetensors, .bpk, .npz or .npy.")
+    ],
     dtype: Annotated[str, typer.Option(help="f32, bf16 or f16.")] = "f32",
+    layout: LayoutOption = None,
+    map_file: MapOption = None,
 ) -> Result:
     """Values are computed in f32 and rounded once. Plain tensors are kept as they are."""
     from qcore import formats
@@ -41,35 +46,39 @@ def run(
     name = _DTYPES[one_of("dtype", dtype, tuple(_DTYPES))]
     backend = backend_row(settings.backend).name
     with settings.open(source) as reader:
+        arranged = arrange(reader, row, layout, map_file)
         jobs = []
-        for info in (reader.info(name) for name in reader.names()):
+        for deferred in arranged.tensors:
+            info = deferred.info
             if info.scheme is None:
-                jobs.append(Job(info, info, kept="not quantized"))
+                jobs.append(Job(info, info, kept="not quantized", source=deferred))
                 continue
             lookup = info.scheme.mode is QuantMode.LOOKUP
             check(info.scheme, info.shape, op="dequantize", on=backend, codebook=lookup).demand(info.name)
             width = 4 if name == "float32" else 2
-            jobs.append(Job(info, replace(info, dtype=name, scheme=None, nbytes=width * info.size)))
+            after = replace(info, dtype=name, scheme=None, nbytes=width * info.size)
+            jobs.append(Job(info, after, source=deferred))
         if all(job.kept is not None for job in jobs):
             raise errors.build("nothing-selected", path=str(source), count=len(jobs))
         tensors = {
-            job.info.name: Deferred(job.after, _making(settings, reader, job, name, backend)) for job in jobs
+            job.info.name: Deferred(job.after, _making(settings, deferred, name, backend))
+            for job, deferred in zip(jobs, arranged.tensors, strict=True)
         }
-        metadata = {} if row.name == "npy" else dict(reader.metadata)
         provenance: Any = row.name != "npy" and {"command": "dequantize", "dtype": name, "backend": backend}
-        formats.save(out, tensors, metadata, overwrite=settings.overwrite, provenance=provenance)
+        formats.save(
+            out, tensors, arranged.texts, overwrite=settings.overwrite, provenance=provenance, like=reader
+        )
     lines = [*kept_lines(jobs), totals(jobs), f"wrote {printable(str(out))}"]
-    return Result({"source": str(source), "out": str(out), "dtype": name, **describe(jobs)}, lines)
+    document = {"source": str(source), "out": str(out), "dtype": name, **describe(jobs)}
+    return Result(document, lines, notes=arranged.notes)
 
 
-def _making(
-    settings: Settings, reader: StoredReader, job: Job, dtype: str, backend: str
-) -> Callable[[], Any]:
+def _making(settings: Settings, deferred: Deferred, dtype: str, backend: str) -> Callable[[], Any]:
     def make() -> Any:
         from qcore.formats.dtypes import numpy_dtype
         from qcore.tensor import QTensor
 
-        tensor = reader.tensor(job.info.name)
+        tensor = deferred.load()
         if not isinstance(tensor, QTensor):
             return tensor
         return tensor.dequantize(numpy_dtype(dtype), backend=backend, threads=settings.threads)

@@ -13,7 +13,7 @@ from qcore.cli.settings import Settings
 
 OURS = "qcore-quant"
 _OPTIONAL = (
-    ("pyopencl", "backend opencl", "pip install qcore-quant[opencl]"),
+    ("pyopencl", "backend opencl", "pip install qcore-quant[pocl], or qcore-quant[opencl] and a driver"),
     ("PyQt6", "the inspector", "pip install qcore-quant[gui]"),
 )
 
@@ -37,16 +37,32 @@ def run(settings: Settings) -> Result:
                 f"{_version(name) or 'found'}" if found else f"not installed: {use} is not available ({how})",
             )
         )
+    opencl, broken = opencl_facts()
+    facts += opencl
     conflicts = other_distributions()
     for name in conflicts:
         facts.append(("conflict", f"the distribution {name} installs an import package named qcore, too"))
     lines = columns(("", ""), facts)[1:]
+    lines += [f"OpenCL, to get it or mend it: {advice}" for advice in broken]
     if conflicts:
         lines.append(
             f"what to do: pip uninstall {' '.join(conflicts)}, then pip install --force-reinstall {OURS}"
         )
     document = {"facts": dict(facts), "conflicts": conflicts, "ok": not conflicts and not missing}
     return Result(document, lines, exits.FAILED if conflicts or missing else exits.OK)
+
+
+def opencl_facts() -> tuple[list[tuple[str, str]], tuple[str, ...]]:
+    """Rows about OpenCL, and what to do where it does not work. Looked for in a process that may crash."""
+    from qcore.backends.opencl import diagnosis
+
+    found = diagnosis()
+    facts = [("opencl", found.meaning + (f": {found.text}" if found.text else ""))]
+    for device, fault in zip(found.devices, found.builds, strict=True):
+        works = f"kernels do not build: {fault}" if fault else "kernels build and run"
+        facts.append((device.spelled, f"{device.name} ({device.platform_name} {device.driver}), {works}"))
+    faulty = ("update its driver, or empty its cache: qcore explain opencl-build-failed",) if any(found.builds) else ()
+    return facts, found.advice + faulty
 
 
 def other_distributions() -> list[str]:

@@ -25,14 +25,16 @@ def run(
     """Nothing but headers is read."""
     documents: list[dict[str, Any]] = []
     lines: list[str] = []
+    notes: list[str] = []
     for file in files:
         with settings.open(file) as reader:
             infos = [
                 reader.info(name) for name in reader.names() if pattern is None or fnmatchcase(name, pattern)
             ]
             documents.append(_document(reader, infos))
+            notes += [f"{printable(str(file))}: {note}" for note in reader.notes]
             lines += ["", *_lines(reader, infos, tree)] if lines else _lines(reader, infos, tree)
-    return Result({"files": documents}, lines)
+    return Result({"files": documents}, lines, notes=notes)
 
 
 def _document(reader: StoredReader, infos: Sequence[TensorInfo]) -> dict[str, Any]:
@@ -54,6 +56,7 @@ def _document(reader: StoredReader, infos: Sequence[TensorInfo]) -> dict[str, An
         "path": str(reader.path),
         "format": reader.format,
         "metadata": dict(sorted(reader.metadata.items())),
+        "notes": list(reader.notes),
         "tensors": tensors,
         **totals,
     }

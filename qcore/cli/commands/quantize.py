@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qcore import errors
+from qcore.cli.arranging import LayoutOption, MapOption, arrange
 from qcore.cli.commands.check import FLOATS
 from qcore.cli.jobs import Job, describe, kept_lines, run_jobs, totals
 from qcore.cli.output import Result, columns, printable
@@ -24,9 +26,9 @@ _WORST = 5
 
 def run(
     settings: Settings,
-    source: Annotated[Path, typer.Argument(metavar="IN", help="A .safetensors, .npz or .npy file.")],
+    source: Annotated[Path, typer.Argument(metavar="IN", help="A .safetensors, .bpk, .npz or .npy file.")],
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write: .safetensors or .npz.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write: .safetensors, .bpk or .npz.")],
     scheme: Annotated[str, typer.Option("--scheme", "-s", help="A scheme's text or a preset's name.")],
     calibration: Annotated[str | None, typer.Option(help="minmax, absmean, percentile[:P] or mse.")] = None,
     scale_rounding: Annotated[str | None, typer.Option(help="up, nearest, floor or even.")] = None,
@@ -39,13 +41,15 @@ def run(
     on_invalid: Annotated[
         str, typer.Option(help="error, or float: keep what the scheme cannot take.")
     ] = "error",
+    layout: LayoutOption = None,
+    map_file: MapOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, and do none of it.")
     ] = False,
 ) -> Result:
     """Tensors that are not floats, or quantized already, are kept as they are. A float tensor that the scheme
     cannot take is an error before any work starts, unless --on-invalid float keeps it. Nothing is written unless
-    everything succeeds.
+    everything succeeds. --layout and --map transpose before anything is quantized; a .bpk asks for one of them.
     """
     from qcore.formats.atomic import destination_of
     from qcore.formats.table import for_suffix
@@ -62,8 +66,12 @@ def run(
     }  # fmt: skip
     options = settle(Call(**ask, explicit=False, global_given=None, shape=(), dtype="F32"))
     with settings.open(source) as reader:
-        infos = [reader.info(name) for name in reader.names()]
-        jobs = [_job(info, options, ask, include or (), exclude or (), keep_invalid) for info in infos]
+        arranged = arrange(reader, row, layout, map_file)
+        jobs = []
+        for move, deferred in zip(arranged.moves, arranged.tensors, strict=True):
+            info = replace(deferred.info, name=move.name)  # globs and messages speak of the input's names
+            job = _job(info, options, ask, include or (), exclude or (), keep_invalid)
+            jobs.append(replace(job, after=replace(job.after, name=move.target), source=deferred))
         chosen = [job for job in jobs if job.kept is None]
         if not chosen:
             raise errors.build("nothing-selected", path=str(source), count=len(jobs))
@@ -80,7 +88,8 @@ def run(
         globs = [("--include", glob) for glob in include or ()] + [
             ("--exclude", glob) for glob in exclude or ()
         ]
-        notes = [
+        notes = list(arranged.notes)
+        notes += [
             f"warning: {option} {glob} matches nothing"
             for option, glob in globs
             if not any(fnmatchcase(job.info.name, glob) for job in jobs)
@@ -94,7 +103,8 @@ def run(
         if dry_run:
             lines = [*_plan_lines(chosen), *kept_lines(jobs), totals(jobs)]
             return Result({**document, **describe(jobs)}, lines, notes=notes)
-        run_jobs(settings, reader, jobs, out, _provenance(reader, resolved))
+        made = _provenance(reader, {**resolved, "layout": layout})
+        run_jobs(settings, reader, jobs, out, made, metadata=arranged.texts)
     lines = [*_worst_lines(chosen), *kept_lines(jobs), totals(jobs), f"wrote {printable(str(out))}"]
     return Result({**document, **describe(jobs)}, lines, notes=notes)
 
@@ -108,7 +118,6 @@ def _job(
     keep_invalid: bool,
 ) -> Job:
     """Decide what becomes of one tensor; a refusal that nothing allows is raised here, before any work."""
-    from dataclasses import replace
 
     def kept(reason: str) -> Job:
         return Job(info, info, kept=reason)

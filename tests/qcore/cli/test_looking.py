@@ -46,6 +46,7 @@ def test_the_document_of_info_keeps_its_keys(document, small):
                 "path": None,
                 "format": None,
                 "metadata": {"format": None},
+                "notes": None,
                 "tensors": [
                     {
                         "name": None,
@@ -243,7 +244,7 @@ def test_the_demo_compares_a_dozen_schemes_on_real_weights(run, document):
     assert len(demo._PRESETS) >= 12
     assert keys(rows[0]).keys() == {
         "sample", "preset", "scheme", "implies", "bits_per_weight", "nbytes", "sqnr_db", "max_abs",
-        "loads", "milliseconds",
+        "loads", "milliseconds", "equal_bytes",
     }  # fmt: skip
     by_preset = {row["preset"]: row for row in rows if row["sample"] == "minilm_l0_query"}
     assert (

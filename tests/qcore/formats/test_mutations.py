@@ -20,7 +20,7 @@ def valid(tmp_path_factory):
     """One good file of each format, as bytes."""
     folder = tmp_path_factory.mktemp("valid")
     tensors = {"w": qcore.quantize(X, "nvfp4"), "l": qcore.quantize(X, "nf4"), "b": X[0], "m": X > 0}
-    for suffix in ("safetensors", "npz"):
+    for suffix in ("safetensors", "npz", "bpk"):
         qcore.save(folder / f"x.{suffix}", tensors, {"k": "v"}, provenance=True)
     qcore.save(folder / "x.npy", {"x": X})
     np.savez_compressed(folder / "y.npz", a=X, b=X[0])
@@ -37,7 +37,7 @@ def read_all(path):
 CUTS = st.tuples(st.floats(0, 1), st.integers(0, 40), st.binary(max_size=12))
 
 
-@given(st.integers(0, 3), st.lists(CUTS, min_size=1, max_size=3))
+@given(st.integers(0, 4), st.lists(CUTS, min_size=1, max_size=3))
 def test_a_mutated_file_ends_in_tensors_or_a_documented_error(tmp_path_factory, valid, which, cuts):
     suffix, data = valid[which]
     for place, removed, added in cuts:
@@ -49,7 +49,7 @@ def test_a_mutated_file_ends_in_tensors_or_a_documented_error(tmp_path_factory, 
         read_all(path)
 
 
-@given(st.sampled_from([".safetensors", ".npz", ".npy", ".dat"]), st.binary(max_size=300))
+@given(st.sampled_from([".safetensors", ".npz", ".npy", ".bpk", ".dat"]), st.binary(max_size=300))
 def test_any_bytes_end_in_tensors_or_a_documented_error(tmp_path_factory, suffix, data):
     path = tmp_path_factory.mktemp("any") / f"x{suffix}"
     path.write_bytes(data)

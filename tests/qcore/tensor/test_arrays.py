@@ -17,7 +17,9 @@ from qcore.tensor import arrays
 class FakeTorch:
     """A tensor that behaves like torch's where qcore looks."""
 
-    def __init__(self, array: np.ndarray, dtype: str, device: str = "cpu", stored: np.ndarray | None = None) -> None:
+    def __init__(
+        self, array: np.ndarray, dtype: str, device: str = "cpu", stored: np.ndarray | None = None
+    ) -> None:
         self.array, self.dtype, self.stored = array, dtype, stored
         self.device = SimpleNamespace(type=device, __str__=lambda: device)
         self.detached = False
@@ -128,7 +130,9 @@ def test_torch_is_never_imported() -> None:
     assert "torch" not in sys.modules or sys.modules["torch"] is not None
 
 
-@pytest.mark.parametrize("word", ["float32", np.float32, "f16", "bfloat16", "bf16", ml_dtypes.bfloat16, np.dtype("f8")])
+@pytest.mark.parametrize(
+    "word", ["float32", np.float32, "f16", "bfloat16", "bf16", ml_dtypes.bfloat16, np.dtype("f8")]
+)
 def test_result_dtypes_are_read_from_names_and_types(word: Any) -> None:
     assert arrays.out_dtype(word, None) in arrays.FLOAT_DTYPES
 

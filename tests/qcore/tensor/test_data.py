@@ -34,7 +34,9 @@ def test_iteration_follows_any_packing_axis() -> None:
 
 def test_iterating_lookup_data_is_refused() -> None:
     d = TensorData.quantized([15, 0], (2,), "q4f/u32/lookup", [1.0])
-    with pytest.raises(errors.UnsupportedSchemeError, match="lookup quantization is not supported for iteration"):
+    with pytest.raises(
+        errors.UnsupportedSchemeError, match="lookup quantization is not supported for iteration"
+    ):
         list(d)
 
 

@@ -51,8 +51,12 @@ def test_transpose_reads_its_axes_as_numpy_does() -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("shape", [(768,), (24, 32), (4, 192), (2, 2, 6, 32), (4, 6, 32, 1), (4, 6, 2, 16), (-1, 32)])
-def test_reshaping_then_decoding_is_decoding_then_reshaping_or_a_refusal(scheme: str, shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    "shape", [(768,), (24, 32), (4, 192), (2, 2, 6, 32), (4, 6, 32, 1), (4, 6, 2, 16), (-1, 32)]
+)
+def test_reshaping_then_decoding_is_decoding_then_reshaping_or_a_refusal(
+    scheme: str, shape: tuple[int, ...]
+) -> None:
     q = quantized(scheme, (4, 6, 32))
     try:
         moved = q.reshape(shape)
@@ -65,7 +69,12 @@ def test_reshaping_then_decoding_is_decoding_then_reshaping_or_a_refusal(scheme:
 
 @pytest.mark.parametrize(
     ("shape", "code"),
-    [((5, 5), "shape-invalid"), ((-1, -1), "shape-invalid"), ((0.5,), "shape-invalid"), ((-2, 3), "shape-invalid")],
+    [
+        ((5, 5), "shape-invalid"),
+        ((-1, -1), "shape-invalid"),
+        ((0.5,), "shape-invalid"),
+        ((-2, 3), "shape-invalid"),
+    ],
 )
 def test_impossible_shapes_are_refused(shape: Any, code: str) -> None:
     with pytest.raises(errors.ShapeError) as caught:
@@ -79,7 +88,8 @@ def test_slicing_on_block_edges_is_exact_and_elsewhere_refused(data: st.DataObje
     scheme = data.draw(st.sampled_from(SCHEMES))
     q = quantized(scheme, (4, 7, 36))
     key = tuple(
-        data.draw(st.one_of(st.slices(dim), st.integers(-dim, dim - 1), st.just(slice(None)))) for dim in q.shape
+        data.draw(st.one_of(st.slices(dim), st.integers(-dim, dim - 1), st.just(slice(None))))
+        for dim in q.shape
     )
     try:
         part = q[key]
@@ -97,14 +107,18 @@ def test_a_per_tensor_tensor_takes_any_basic_slice() -> None:
         assert np.array_equal(dense(q[key]), dense(q)[key])
 
 
-@pytest.mark.parametrize("key", [4, (0, 0, 0, 0), "a", None, True, [0], (..., ...), 0.5, np.array([True, False])])
+@pytest.mark.parametrize(
+    "key", [4, (0, 0, 0, 0), "a", None, True, [0], (..., ...), 0.5, np.array([True, False])]
+)
 def test_other_indices_are_refused(key: Any) -> None:
     with pytest.raises(errors.ShapeError) as caught:
         quantized("int8", (4, 7, 36))[key]
     assert caught.value.code == "index-invalid"
 
 
-@pytest.mark.parametrize("scheme", ["q4s/u32/b8:f16", "q4f/u32:1/b2x4:f32", "nf4", "e2m1/packed:1/b4x1:ue8m0"])
+@pytest.mark.parametrize(
+    "scheme", ["q4s/u32/b8:f16", "q4f/u32:1/b2x4:f32", "nf4", "e2m1/packed:1/b4x1:ue8m0"]
+)
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_joining_slices_gives_the_whole_back(scheme: str, axis: int) -> None:
     q = quantized(scheme, (8, 128))

@@ -175,6 +175,16 @@ def test_from_parts_rebuilds_a_tensor_and_refuses_other_parts(x: np.ndarray) -> 
         assert caught.value.code == code
 
 
+def test_from_parts_counts_the_table(x: np.ndarray) -> None:
+    q = qcore.quantize(x, "nf4")
+    parts = {"values": q.values, "scales": q.scales, "scheme": q.scheme, "shape": q.shape}
+    assert QTensor.from_parts(**parts, codebook=q.codebook) == q
+    for table, code in [(qcore.Codebook([0.0, 1.0, 2.0, 3.0]), "table-length"), (None, "lookup-does-not-travel")]:
+        with pytest.raises(errors.QuantError) as caught:
+            QTensor.from_parts(**parts, codebook=table)
+        assert caught.value.code == code
+
+
 def test_the_notebook_table_escapes_what_it_shows(x: np.ndarray) -> None:
     text = qcore.quantize(x, "int8")._repr_html_()
     assert text.startswith("<table>")

@@ -28,16 +28,16 @@ inline float8 qc_divide(float8 x, float8 effective) {
 #else
     float8 t = x / effective;
 #endif
-    return select(t, (float8)(0.0f), effective == 0.0f);
+    return effective == 0.0f ? (float8)(0.0f) : t;
 }
 
 /* Integers: NaN becomes 0, the rest is clamped as a float, so that the conversion is always defined. Adding the largest
  * float below a half and truncating rounds ties away from zero; 1.5 * 2^23 rounds them to even. */
 inline uint8 qc_integer_codes(float8 t, int lo, int hi) {
-    float8 v = select((float8)(0.0f), t, t == t);
+    float8 v = t == t ? t : (float8)(0.0f);
     float8 least = (float8)(lo), most = (float8)(hi);
-    v = select(v, least, v < least);
-    v = select(v, most, v > most);
+    v = v < least ? least : v;
+    v = v > most ? most : v;
 #ifdef EVEN
     return as_uint8(v + 12582912.0f) & FIELD;
 #else
@@ -45,7 +45,14 @@ inline uint8 qc_integer_codes(float8 t, int lo, int hi) {
 #endif
 }
 
-/* Lookup: how many of the bounds, which do not decrease, lie below; halving. */
+/* Lookup: how many of the bounds, which do not decrease, lie below. Few are counted, many are halved. */
+#if KIND == LOOKUP && BITS <= 4
+inline uint8 qc_lookup_codes(float8 t, uint zero_code, __constant const float *bounds, __constant const uchar *order) {
+    uint8 found = (uint8)(order[0]);
+    for (uint b = 0; b < FIELD; b++) found += as_uint8(t > bounds[b]) & ((uint)order[b + 1] - (uint)order[b]);
+    return t == t ? found : (uint8)(zero_code);
+}
+#else
 inline uint qc_lookup_code(float t, uint zero_code, __constant const float *bounds, __constant const uchar *order) {
     uint at = 0;
     for (uint step = 1u << (BITS - 1); step; step >>= 1) at += t > bounds[at + step - 1] ? step : 0u;
@@ -58,6 +65,7 @@ inline uint8 qc_lookup_codes(float8 t, uint zero_code, __constant const float *b
                    qc_lookup_code(t.s4, zero_code, bounds, order), qc_lookup_code(t.s5, zero_code, bounds, order),
                    qc_lookup_code(t.s6, zero_code, bounds, order), qc_lookup_code(t.s7, zero_code, bounds, order));
 }
+#endif
 
 /* Fields of eight elements under their effective scales; where that is 0, the zero code. */
 inline uint8 qc_codes(float8 x, float8 effective, CODEC_ARGS) {
@@ -67,7 +75,7 @@ inline uint8 qc_codes(float8 x, float8 effective, CODEC_ARGS) {
 #elif KIND == MINIFLOAT
     return qc_minifloat8(t, mbits, emin, top, BITS);
 #else
-    return select(qc_lookup_codes(t, zero_code, bounds, order), (uint8)(zero_code), effective == 0.0f);
+    return effective == 0.0f ? (uint8)(zero_code) : qc_lookup_codes(t, zero_code, bounds, order);
 #endif
 }
 

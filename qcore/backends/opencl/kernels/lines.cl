@@ -64,7 +64,7 @@ inline qc_run qc_find_run(qc_geometry g, ulong run) {
         block = run / PIECES(g);
         piece = run - block * PIECES(g);
     }
-    r.line = block / BLOCKS(g);
+    r.line = AXES(g) == 0 ? 0 : block / BLOCKS(g);
     r.block = block - r.line * BLOCKS(g);
     r.start = r.block * BLOCK(g) + piece * PIECE(g);
     r.stop = min(min(r.start + PIECE(g), (r.block + 1) * BLOCK(g)), COLS(g));

@@ -1,0 +1,13 @@
+import numpy as np
+
+def decode(
+    values: np.ndarray,
+    scales: np.ndarray,
+    whole: float,
+    out: np.ndarray,
+    geometry: bytes,
+    codec: bytes,
+    scale: bytes,
+    first: int,
+    last: int,
+) -> None: ...

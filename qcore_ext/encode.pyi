@@ -1,0 +1,13 @@
+import numpy as np
+
+def encode(
+    x: np.ndarray,
+    scales: np.ndarray,
+    whole: float,
+    values: np.ndarray,
+    geometry: bytes,
+    codec: bytes,
+    scale: bytes,
+    first: int,
+    last: int,
+) -> None: ...

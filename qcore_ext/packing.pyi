@@ -1,0 +1,6 @@
+import numpy as np
+
+def pack(codes: np.ndarray, values: np.ndarray, geometry: bytes, first: int, last: int) -> None: ...
+def unpack(
+    values: np.ndarray, codes: np.ndarray, sign: int, geometry: bytes, first: int, last: int
+) -> None: ...

@@ -1,0 +1,12 @@
+import numpy as np
+
+def minmax(
+    x: np.ndarray,
+    scales: np.ndarray,
+    values: np.ndarray,
+    geometry: bytes,
+    codec: bytes,
+    scale: bytes,
+    first: int,
+    last: int,
+) -> bool: ...

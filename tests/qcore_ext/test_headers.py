@@ -1,0 +1,119 @@
+"""The C headers compile, without a warning, for machines that are not here, with and without the vector tricks."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import source
+from kernels import plan_of
+
+import qcore_ext
+from qcore.backends.cpu.numbers import of_plan
+from qcore.plan import Plan
+
+INCLUDE = source.ROOT / "qcore_ext" / "include"
+HEADERS = sorted(path.name for path in INCLUDE.glob("*.h"))
+FLAGS = [
+    "-std=c11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror",
+]  # fmt: skip
+TARGETS = ("aarch64-macos", "x86_64-windows-gnu", "aarch64-linux-gnu", "x86_64-linux-gnu")
+
+
+def every_function(folder: Path) -> Path:
+    """A C file that takes the address of each function of the headers: nothing is left out because nobody calls it."""
+    names = []
+    for header in HEADERS:
+        text = (INCLUDE / header).read_text(encoding="utf-8")
+        # What stands under the tricks' own condition is called by what does not.
+        text = re.sub(r"^#if defined\(__AVX2__\).*?^#endif\n\n", "", text, flags=re.DOTALL | re.MULTILINE)
+        names += re.findall(r"^(?:static inline|QC_INLINE) [\w ]+?\*?(qc_\w+)\(", text, re.MULTILINE)
+    assert len(names) > 30
+    lines = [f'#include "{header}"' for header in HEADERS]
+    lines += ["const void *every_function[] = {", *(f"    (const void *)&{name}," for name in names), "};"]
+    path = folder / "every_function.c"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["tricks", "plain"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_clang_compiles_the_headers_for_other_machines(tmp_path: Path, target: str, plain: bool) -> None:
+    assert importlib.util.find_spec("ziglang"), "the extra `dev` brings a Clang for other machines: ziglang"
+    command = [
+        sys.executable, "-m", "ziglang", "cc", "-target", target, *FLAGS, *(["-DQC_PLAIN"] if plain else []),
+        "-I", str(INCLUDE), "-c", str(every_function(tmp_path)), "-o", str(tmp_path / "out.o"),
+    ]  # fmt: skip
+    cache = {"ZIG_GLOBAL_CACHE_DIR": str(tmp_path / "zig"), "ZIG_LOCAL_CACHE_DIR": str(tmp_path / "zig")}
+    done = subprocess.run(command, env={**os.environ, **cache}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
+@pytest.mark.parametrize("plain", [False, True], ids=["tricks", "plain"])
+@pytest.mark.parametrize("arch", ["x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"])
+def test_gcc_compiles_the_headers_without_a_warning(tmp_path: Path, arch: str, plain: bool) -> None:
+    command = [
+        "gcc", *FLAGS, f"-march={arch}", *(["-DQC_PLAIN"] if plain else []), "-I", str(INCLUDE), "-c",
+        str(every_function(tmp_path)), "-o", str(tmp_path / "out.o"),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+TWINS = r"""
+#include "qc_strips.h"
+void values(const qc_codec *k, const uint8_t *fields, int64_t n, float *out) { qc_values(k, fields, n, out); }
+void codes(const qc_codec *k, const float *t, int64_t n, uint8_t *out) { qc_codes(k, t, n, out); }
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc here")
+@pytest.mark.skipif("v3" not in qcore_ext.available_levels(), reason="the tricks need AVX2")
+def test_the_plain_twins_give_the_bits_of_the_tricks(tmp_path: Path) -> None:
+    (tmp_path / "twins.c").write_text(TWINS, encoding="utf-8")
+    tables = [np.linspace(-1, 1, 16) ** 3, np.roll(np.arange(16) - 4.5, 5), np.round(np.linspace(-2, 2, 16))]
+    codecs = [plan_of("q4f/u32/lookup/t:f32", (1,), table.astype(np.float32)) for table in tables]
+    codecs += [plan_of(f"{value}/native/t:f32", (1,)) for value in ("e2m1", "e4m3", "q4s")]
+    fields = np.tile(np.arange(256, dtype=np.uint8), 3)[:-5]
+    rng = np.random.default_rng(0)
+    t = np.concatenate(
+        [rng.standard_normal(2000) * 3, np.arange(-9, 9, 0.25), [np.nan, np.inf, -np.inf, -0.0]]
+    )
+    found = []
+    for march, plain in (
+        ("v3", 0),
+        ("v3", 1),
+        *((("v4", 0),) if "v4" in qcore_ext.available_levels() else ()),
+    ):
+        made = tmp_path / f"twins-{march}-{plain}.so"
+        flags = [*FLAGS, f"-march=x86-64-{march}", "-shared", "-fPIC", *(["-DQC_PLAIN"] if plain else [])]
+        subprocess.run(
+            ["gcc", *flags, "-I", str(INCLUDE), str(tmp_path / "twins.c"), "-o", str(made)], check=True
+        )
+        found.append(
+            [both_ways(ctypes.CDLL(str(made)), plan, fields, t.astype(np.float32)) for plan in codecs]
+        )
+    assert all(bits == found[0] for bits in found[1:])
+
+
+def both_ways(library: ctypes.CDLL, plan: Plan, fields: np.ndarray, t: np.ndarray) -> tuple[bytes, bytes]:
+    values, codes = np.empty(fields.size, np.float32), np.empty(t.size, np.uint8)
+    codec = of_plan(plan).codec
+    library.values(codec, fields.ctypes.data_as(ctypes.c_void_p), ctypes.c_int64(fields.size),
+                   values.ctypes.data_as(ctypes.c_void_p))  # fmt: skip
+    library.codes(
+        codec,
+        t.ctypes.data_as(ctypes.c_void_p),
+        ctypes.c_int64(t.size),
+        codes.ctypes.data_as(ctypes.c_void_p),
+    )
+    return values.tobytes(), codes.tobytes()
