@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes.util
+import ctypes
 import os
 import sys
 from typing import Any, Final
@@ -15,22 +15,31 @@ from .store import Store
 __all__ = ["main", "open_view", "open_window"]
 
 LIBRARIES: Final = (
-    ("EGL", "libegl1"),
-    ("GL", "libgl1"),
-    ("xkbcommon", "libxkbcommon0"),
-    ("fontconfig", "libfontconfig1"),
-    ("dbus-1", "libdbus-1-3"),
+    ("libEGL.so.1", "libegl1"),
+    ("libGL.so.1", "libgl1"),
+    ("libxkbcommon.so.0", "libxkbcommon0"),
+    ("libfontconfig.so.1", "libfontconfig1"),
+    ("libdbus-1.so.3", "libdbus-1-3"),
 )
-ON_SCREEN: Final = (("xcb-cursor", "libxcb-cursor0"), ("xkbcommon-x11", "libxkbcommon-x11-0"))
+ON_SCREEN: Final = (("libxcb-cursor.so.0", "libxcb-cursor0"), ("libxkbcommon-x11.so.0", "libxkbcommon-x11-0"))
 
 
 def missing_libraries() -> list[str]:
     """Name the packages of the system libraries that Qt would abort without; only Linux needs to be asked."""
     if not sys.platform.startswith("linux"):
         return []
-    on_screen = os.environ.get("QT_QPA_PLATFORM", "xcb").split(":")[0] == "xcb" and not os.environ.get("WAYLAND_DISPLAY")
+    named = os.environ.get("QT_QPA_PLATFORM", "xcb").split(":")[0]
+    on_screen = named == "xcb" and not os.environ.get("WAYLAND_DISPLAY")
     wanted = (*LIBRARIES, *(ON_SCREEN if on_screen else ()))
-    return [package for name, package in wanted if ctypes.util.find_library(name) is None]
+    return [package for name, package in wanted if not _loads(name)]
+
+
+def _loads(name: str) -> bool:
+    try:
+        ctypes.CDLL(name)
+    except OSError:
+        return False
+    return True
 
 
 def explain_missing(packages: list[str], display: bool) -> str:
@@ -54,8 +63,8 @@ def explain_missing(packages: list[str], display: bool) -> str:
 
 
 def _display() -> bool:
-    named = os.environ.get("QT_QPA_PLATFORM")
-    return bool(named or not sys.platform.startswith("linux") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    named = any(os.environ.get(name) for name in ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"))
+    return named or not sys.platform.startswith("linux")
 
 
 def _application(theme_name: str = "auto") -> Any:
@@ -102,7 +111,7 @@ def open_window(
 
 def _catch(store: Store) -> None:
     """Let an exception that nobody caught become a message; the window stays."""
-    from .jobs import message_of
+    from .job import message_of
 
     def hook(kind: type[BaseException], problem: BaseException, trace: Any) -> None:
         if issubclass(kind, KeyboardInterrupt):

@@ -52,8 +52,12 @@ def edited(choice: Choice, part: str, value: str) -> Choice:
     """
     if part == "preset":
         return Choice(value, rounding=choice.rounding)
-    if part in ("calibration", "scale_rounding", "rounding"):
-        return replace(choice, **{part: value or None})
+    if part == "calibration":
+        return replace(choice, calibration=value or None)
+    if part == "scale_rounding":
+        return replace(choice, scale_rounding=value or None)
+    if part == "rounding":
+        return replace(choice, rounding=value)
     found = resolve("q8f" if choice.scheme == AS_STORED else choice.scheme)
     scheme, table = found.scheme, found.table_hint
     if found.preset is not None:
@@ -178,8 +182,6 @@ def named_in(sentence: str) -> tuple[str, ...]:
     found = []
     for word in _WORD.findall(sentence):
         text = word.rstrip(".,;:")
-        if text in PRESETS and "-" in text:
-            found.append(text)
-        elif "/" in text and scheme_of(Choice(text)) is not None:
+        if text in PRESETS and "-" in text or "/" in text and scheme_of(Choice(text)) is not None:
             found.append(text)
     return tuple(dict.fromkeys(found))

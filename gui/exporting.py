@@ -63,12 +63,12 @@ def _write_array(part: str, path: str, state: State, session: Session) -> None:
 
 
 def to_csv(headers: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
-    """Write a table as CSV.
+    r"""Write a table as CSV.
 
     Examples
     --------
     >>> to_csv(("a", "b"), [(1, "x,y")])
-    'a,b\\n1,"x,y"\\n'
+    'a,b\n1,"x,y"\n'
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -155,7 +155,8 @@ def report(state: State) -> str:
     for refused in (state.refused_a, state.refused_b):
         if refused is not None:
             todo = "".join(f"<li>{html.escape(text)}</li>" for text in refused.solutions)
-            parts.append(f"<h2>Refused: {html.escape(refused.title)}</h2><p>{html.escape(refused.text)}</p><ul>{todo}</ul>")
+            head = f"<h2>Refused: {html.escape(refused.title)}</h2><p>{html.escape(refused.text)}</p>"
+            parts.append(f"{head}<ul>{todo}</ul>")
     if state.picture is not None and state.picture.cells.size:
         caption = f"{state.picture.what}, rows {state.picture.top}\u2013{state.picture.bottom}, columns \
 {state.picture.left}\u2013{state.picture.right}, colours {state.picture.low:.4g} to {state.picture.high:.4g}"
@@ -172,7 +173,8 @@ def report(state: State) -> str:
         parts.append(f"<h2>The scheme</h2><pre>{html.escape(state.choice.scheme)}</pre>")
     style = "body{font:15px system-ui;margin:2em;max-width:70em}td,th{padding:.2em .8em;text-align:right;\
 border-bottom:1px solid #ccc}td:first-child,th:first-child{text-align:left}img{image-rendering:pixelated;width:100%}"
-    return f"<!doctype html><meta charset=utf-8><title>{html.escape(title)}</title><style>{style}</style>{''.join(parts)}"
+    head = f"<!doctype html><meta charset=utf-8><title>{html.escape(title)}</title><style>{style}</style>"
+    return head + "".join(parts)
 
 
 def _table(headers: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:

@@ -1,9 +1,7 @@
-"""Work that takes time: each job is a record with a ``perform``; it calls the library, knows no Qt and returns intents."""
+"""Work that takes time: a job is a record with a ``perform``; it calls the library, knows no Qt, reports by intents."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -12,92 +10,13 @@ import numpy as np
 import qcore
 from qcore import errors
 
-from . import blocks, exporting, facts, intents, measure, pictures
-from .findings import Probe
-from .lens import NotShown, lens_of
+from . import blocks, exporting, measure, pictures, reports
+from .findings import Picture, Probe
+from .job import Emit, Job, Token, known, lens_for
+from .lens import NotShown
 from .pictures import View
 from .source import Session
-from .state import Axes, Choice, Message, Region, State, element_of, place_of
-
-Emit = Callable[[intents.Intent], None]
-TICK: Final = 64
-"""At most this many progress reports a job: each is an event in the window's queue."""
-
-
-class Token:
-    """Says whether a job is still wanted."""
-
-    def __init__(self) -> None:
-        self._event = threading.Event()
-
-    def cancel(self) -> None:
-        """Stop the job at its next stripe."""
-        self._event.set()
-
-    def is_set(self) -> bool:
-        """Whether it was cancelled."""
-        return self._event.is_set()
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Base: the slot that it fills, its serial, and what the list of jobs calls it."""
-
-    slot: str
-    serial: int
-    label: str
-
-    def perform(self, session: Session, token: Token, emit: Emit) -> None:
-        """Work, and report by intents."""
-        raise NotImplementedError
-
-    def progress(self, token: Token, emit: Emit) -> Callable[[int, int], None]:
-        """Return a function that reports progress, not too often."""
-        last = [-1]
-
-        def report(done: int, total: int) -> None:
-            tick = done * TICK // max(total, 1)
-            if tick != last[0] and not token.is_set():
-                last[0] = tick
-                emit(intents.Progressed(self.slot, self.serial, done, total))
-
-        return report
-
-
-def run(job: Job, session: Session, token: Token, emit: Emit) -> None:
-    """Perform a job; whatever happens ends in a report, never in an exception."""
-    try:
-        job.perform(session, token, emit)
-        emit((intents.Cancelled if token.is_set() else intents.Finished)(job.slot, job.serial))
-    except errors.OperationCancelled:
-        emit(intents.Cancelled(job.slot, job.serial))
-    except Exception as problem:  # noqa: BLE001  # the one boundary of the workers: everything becomes a message
-        emit(intents.Failed(job.slot, job.serial, message_of(problem)))
-
-
-def message_of(problem: BaseException) -> Message:
-    """Put an exception into words; documented errors bring their cause and what to do.
-
-    Examples
-    --------
-    >>> message_of(errors.build("missing-global-scale")).title
-    'missing-global-scale'
-    """
-    import traceback
-
-    if isinstance(problem, errors.QuantError):
-        from qcore.errors.render import to_text
-
-        return Message(str(problem), problem.code, problem.cause, problem.solutions, to_text(problem), "error")
-    if isinstance(problem, NotShown):
-        return Message(str(problem), "not shown", level="warning")
-    if isinstance(problem, OSError):
-        where = f"{problem.filename}: " if problem.filename else ""
-        return Message(f"{where}{problem.strerror or problem}", "file", level="error")
-    if isinstance(problem, MemoryError):
-        return Message("There is not enough memory for this.", "memory", level="error")
-    details = "".join(traceback.format_exception(problem))
-    return Message(f"{type(problem).__name__}: {problem}", "unexpected", details=details, level="error")
+from .state import Axes, Choice, Region, State, element_of, place_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +28,9 @@ class OpenJob(Job):
             from qcore import sample
 
             arrays = {s.name: sample.load(s.name) for s in sample.SAMPLES}
-            emit(intents.Opened(self.slot, self.serial, session.show(arrays, "sample weights")))
+            emit(reports.Opened(self.slot, self.serial, session.show(arrays, "sample weights")))
             return
-        emit(intents.Opened(self.slot, self.serial, session.open(self.path)))
+        emit(reports.Opened(self.slot, self.serial, session.open(self.path)))
 
 
 SAMPLE: Final = "sample:"
@@ -124,7 +43,7 @@ class ShowJob(Job):
     title: str = "array"
 
     def perform(self, session: Session, token: Token, emit: Emit) -> None:
-        emit(intents.Opened(self.slot, self.serial, session.show(dict(self.arrays), self.title)))
+        emit(reports.Opened(self.slot, self.serial, session.show(dict(self.arrays), self.title)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +59,7 @@ class FactsJob(Job):
     def perform(self, session: Session, token: Token, emit: Emit) -> None:
         found = known(session.matrix(self.tensor), token, self.progress(token, emit))
         if found is not None:
-            emit(intents.FactsFound(self.slot, self.serial, found))
+            emit(reports.FactsFound(self.slot, self.serial, found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +83,7 @@ class PictureJob(Job):
             if lens is None:
                 return
 
-        def drawn(preview: bool) -> pictures.Picture | None:
+        def drawn(preview: bool) -> Picture | None:
             return pictures.draw(
                 matrix, self.region, self.pixels, self.view, lens, other, self.axes, token.is_set, preview
             )
@@ -172,34 +91,9 @@ class PictureJob(Job):
         region = self.region
         large = (region.bottom - region.top) * (region.right - region.left) > pictures.PREVIEW
         if large and (quick := drawn(True)) is not None:
-            emit(intents.PictureDrawn(self.slot, self.serial, quick, self.which, False))
+            emit(reports.PictureDrawn(self.slot, self.serial, quick, self.which, False))
         if not token.is_set() and (exact := drawn(False)) is not None:
-            emit(intents.PictureDrawn(self.slot, self.serial, exact, self.which))
-
-
-def known(matrix: Any, token: Token, progress: Callable[[int, int], None]) -> Any:
-    """Facts of a tensor, looked for once whoever asks first; None when cancelled."""
-    while not matrix.lock.acquire(timeout=0.05):
-        if token.is_set():
-            return None
-    try:
-        if matrix.facts is None:
-            matrix.facts = facts.look(matrix, token.is_set, progress)
-        return matrix.facts
-    finally:
-        matrix.lock.release()
-
-
-def lens_for(job: Job, matrix: Any, choice: Choice, token: Token, emit: Emit) -> Any:
-    """Return the lens of a choice. A tensor that is read by windows is looked at first; None when cancelled."""
-    peak = None
-    if matrix.array is None:
-        found = known(matrix, token, job.progress(token, emit))
-        if found is None:
-            return None
-        peak = found.peak
-    with matrix.making:
-        return lens_of(matrix, choice, peak)
+            emit(reports.PictureDrawn(self.slot, self.serial, exact, self.which))
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +110,7 @@ class MeasureJob(Job):
         found = measure.measure(matrix, lens, token.is_set, self.progress(token, emit))
         if found is not None:
             found = replace(found, label=self.choice.scheme)
-            emit(intents.SchemeMeasured(self.slot, self.serial, found, self.which))
+            emit(reports.SchemeMeasured(self.slot, self.serial, found, self.which))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +126,7 @@ class DetailJob(Job):
         if lens is None:
             return
         block = self.block if self.block is not None else blocks.block_at(lens, self.near or ())
-        emit(intents.DetailFound(self.slot, self.serial, blocks.detail(matrix, lens, block, self.near)))
+        emit(reports.DetailFound(self.slot, self.serial, blocks.detail(matrix, lens, block, self.near)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +151,7 @@ class ProbeJob(Job):
             seen = lens.window(row, row + 1, column, column + 1)
             parts = tuple(part[0, 0] for part in (seen.x, seen.codes, seen.scales, seen.decoded))
             block = blocks.block_at(lens, index)
-        emit(intents.Probed(self.slot, self.serial, Probe(self.place, index, block, *(p.item() for p in parts))))
+        emit(reports.Probed(self.slot, self.serial, Probe(self.place, index, block, *(p.item() for p in parts))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +164,7 @@ class AskJob(Job):
     def perform(self, session: Session, token: Token, emit: Emit) -> None:
         from .present.builder import answers
 
-        emit(intents.Answered(self.slot, self.serial, answers(self.choice, self.shape)))
+        emit(reports.Answered(self.slot, self.serial, answers(self.choice, self.shape)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,9 +187,9 @@ class SweepJob(Job):
             rows += sweep(x, [scheme], nonfinite="saturate", cancel=token)
             report(done + 1, len(DEFAULT))
             if done % 8 == 7:
-                emit(intents.SweepGrew(self.slot, self.serial, _marked(SweepTable(rows)), note, False))
+                emit(reports.SweepGrew(self.slot, self.serial, _marked(SweepTable(rows)), note, False))
         said = note if len(rows) == len(DEFAULT) else f"{note}; stopped after {len(rows)} of {len(DEFAULT)}"
-        emit(intents.SweepGrew(self.slot, self.serial, _marked(SweepTable(rows)), said, True))
+        emit(reports.SweepGrew(self.slot, self.serial, _marked(SweepTable(rows)), said, True))
 
 
 def _marked(table: Any) -> Any:
@@ -334,7 +228,7 @@ class ExportJob(Job):
     def perform(self, session: Session, token: Token, emit: Emit) -> None:
         exporting.write(self.what, self.path, self.state, session, token)
         if not token.is_set():
-            emit(intents.Exported(self.slot, self.serial, self.path))
+            emit(reports.Exported(self.slot, self.serial, self.path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,6 +241,6 @@ class ImportanceJob(Job):
             for name in file.names():
                 if file.info(name).size == self.columns:
                     weights = np.asarray(file.tensor(name), np.float64).reshape(-1)
-                    emit(intents.ImportanceRead(self.slot, self.serial, weights, self.path))
+                    emit(reports.ImportanceRead(self.slot, self.serial, weights, self.path))
                     return
         raise NotShown(f"No tensor of {self.columns:,} elements, one for each column, is in {self.path}.")

@@ -137,7 +137,8 @@ def worst_of(mse: np.ndarray, sqnr: np.ndarray, scales: np.ndarray) -> dict[str,
     with np.errstate(divide="ignore", invalid="ignore"):
         rmse = np.nan_to_num(np.sqrt(mse).reshape(-1))
         steps = np.where(scales != 0, np.sqrt(mse) / np.abs(scales), 0.0).reshape(-1)
-    flat = {"absolute": rmse, "relative": -np.nan_to_num(sqnr.reshape(-1), nan=np.inf), "in steps": np.nan_to_num(steps)}
+    relative = -np.nan_to_num(sqnr.reshape(-1), nan=np.inf)
+    flat = {"absolute": rmse, "relative": relative, "in steps": np.nan_to_num(steps)}
     found = {}
     for name, keys in flat.items():
         some = np.argpartition(-keys, min(TOP, keys.size - 1))[:TOP] if keys.size else np.zeros(0, int)
@@ -213,9 +214,10 @@ class _Sums:
         nbytes = quantized_data_len(lens.scheme, matrix.shape)
         norm = math.sqrt(self.signal) * math.sqrt(self.decoded)
         lead = (0,) * (len(matrix.shape) - 2)
+        sqnr_db = 10 * math.log10(self.signal / self.error) if self.error and self.signal else math.inf
         return Measured(
             scheme=str(lens.scheme), label=str(lens.scheme), bits_per_weight=8 * nbytes / max(matrix.size, 1),
-            nbytes=nbytes, sqnr_db=10 * math.log10(self.signal / self.error) if self.error and self.signal else math.inf,
+            nbytes=nbytes, sqnr_db=sqnr_db,
             rmse=math.sqrt(self.error / max(self.count, 1)), rmse_step=math.sqrt(self.steps / max(self.count, 1)),
             max_abs=self.max_abs, max_at=self.max_at, p999=math.nan, cosine=self.cross / norm if norm else 0.0,
             clipped=self.clipped / max(matrix.size, 1), clipped_count=self.clipped, flushed=self.flushed,

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from . import intents as i
 from . import jobs
+from . import reports as r
 from .lens import AS_STORED
+from .source import WHOLE
 from .starting import Next
-from .state import Choice, Message, Region, TensorRow
+from .state import Axes, Choice, Message, Region, TensorRow
 
 RECENT: Final = 10
+THIN: Final = 16
+"""A tensor whose last axis is shorter is not shown flattened at first."""
 _SLOTS: Final = ("facts", "picture", "picture B", "measure A", "measure B", "detail", "probe", "sweep")
 _NOTHING: Final = {
     "picture": None, "picture_b": None, "measured_a": None, "measured_b": None, "facts": None, "detail": None,
@@ -46,7 +51,7 @@ def close_file(n: Next, intent: i.CloseFile) -> Next:
     return n.stop(*_SLOTS).start(jobs.CloseJob, "open", "close the file")
 
 
-def opened(n: Next, intent: i.Opened) -> Next:
+def opened(n: Next, intent: r.Opened) -> Next:
     file, before = intent.file, n.state
     same = before.file is not None and before.file.path == file.path
     recent = before.recent
@@ -87,11 +92,19 @@ def _select(n: Next, row: TensorRow) -> Next:
         n.set(choice_a=replace(choice, scheme=AS_STORED, calibration=None, scale_rounding=None))
     elif choice.scheme == AS_STORED:
         n.set(choice_a=n.state.undo[-1] if n.state.undo and n.state.undo[-1].scheme != AS_STORED else Choice())
+    if len(row.shape) > 2 and row.shape[-1] < THIN and row.size <= WHOLE:
+        n.set(axes=_widest(row.shape))
     rows, columns = n.state.matrix
     n.set(region=Region(0, rows, 0, columns), epoch=n.state.epoch + 1)
     n.start(jobs.FactsJob, "facts", f"look at {row.name}", row.name)
     n.remeasure()
     return n.redraw().ask()
+
+
+def _widest(shape: tuple[int, ...]) -> Axes:
+    """The two longest axes: kernels of convolutions are thin in their last ones."""
+    row, column = sorted(sorted(range(len(shape)), key=lambda axis: -shape[axis])[:2])
+    return Axes(row, column, (0,) * len(shape))
 
 
 def set_filter(n: Next, intent: i.SetFilter) -> Next:
@@ -121,17 +134,17 @@ def add_rule(n: Next, intent: i.AddRule) -> Next:
     if n.state.selected is None or n.state.refused is not None:
         return n
     rule = (n.state.selected.name, n.state.choice.scheme)
-    n.set(recipe=(*(r for r in n.state.recipe if r[0] != rule[0]), rule))
+    n.set(recipe=(*(old for old in n.state.recipe if old[0] != rule[0]), rule))
     return n.tell(Message(f"recipe: {rule[0]} = {rule[1]} (rule {len(n.state.recipe)})"))
 
 
-HANDLERS: Final = {
+HANDLERS: Final[dict[type[i.Intent], Callable[[Next, Any], Next]]] = {
     i.OpenFile: open_file,
     i.OpenSample: open_sample,
     i.ShowArray: show_array,
     i.Reload: reload,
     i.CloseFile: close_file,
-    i.Opened: opened,
+    r.Opened: opened,
     i.SelectTensor: select,
     i.StepTensor: step_tensor,
     i.SetFilter: set_filter,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from . import editing, jobs
 from . import intents as i
+from .job import message_of
 from .starting import Next
 from .state import UNDO_STEPS, Choice, Message
 
@@ -23,7 +25,7 @@ def edit(n: Next, intent: i.EditScheme) -> Next:
     try:
         choice = editing.edited(n.state.choice, intent.part, intent.value)
     except errors.QuantError as error:
-        return n.tell(jobs.message_of(error), loud=True)
+        return n.tell(message_of(error), loud=True)
     return set_choice(n, i.SetChoice(choice))
 
 
@@ -107,7 +109,7 @@ def cancel(n: Next, intent: i.CancelJobs) -> Next:
     return n.stop(*wanted).tell(Message("cancelled")) if wanted else n.set(notice=None)
 
 
-HANDLERS: Final = {
+HANDLERS: Final[dict[type[i.Intent], Callable[[Next, Any], Next]]] = {
     i.SetChoice: set_choice,
     i.EditScheme: edit,
     i.Undo: undo,

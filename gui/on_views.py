@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from . import intents as i
 from . import jobs
@@ -53,8 +54,8 @@ def fit(n: Next, intent: i.Fit) -> Next:
 def set_axes(n: Next, intent: i.SetAxes) -> Next:
     before = n.state.axes
     n.set(axes=intent.axes, cursor=None, probe=None)
-    same = before is not None and intent.axes is not None
-    if same and (before.row, before.column) == (intent.axes.row, intent.axes.column):
+    after = intent.axes
+    if before is not None and after is not None and (before.row, before.column) == (after.row, after.column):
         return n.redraw()
     return fit(n, i.Fit())
 
@@ -143,7 +144,7 @@ def set_tab(n: Next, intent: i.SetTab) -> Next:
     return n.set(tab=intent.tab)
 
 
-HANDLERS: Final = {
+HANDLERS: Final[dict[type[i.Intent], Callable[[Next, Any], Next]]] = {
     i.SetView: set_view,
     i.SetErrorMode: set_error_mode,
     i.Toggle: toggle,

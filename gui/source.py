@@ -1,7 +1,7 @@
 """Tensors as matrices that are read window by window, and the one place that holds an open file.
 
-Nothing here knows of Qt. A tensor of up to ``WHOLE`` elements is kept in memory; of a larger one only the window that is
-looked at is ever read, so memory does not grow with the file.
+Nothing here knows of Qt. A tensor of up to ``WHOLE`` elements is kept in memory; of a larger one only the window
+that is looked at is ever read, so memory does not grow with the file.
 """
 
 from __future__ import annotations

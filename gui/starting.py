@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from . import jobs
+from .job import Job, message_of
 from .lens import AS_STORED
 from .pictures import View, needs_lens
 from .state import Choice, Message, Region, Running, State, Step
@@ -18,7 +19,7 @@ class Next:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self._jobs: list[jobs.Job] = []
+        self._jobs: list[Job] = []
         self._cancel: list[str] = []
 
     def set(self, **fields: Any) -> Next:
@@ -26,7 +27,7 @@ class Next:
         self.state = replace(self.state, **fields)
         return self
 
-    def start(self, kind: type[jobs.Job], slot: str, label: str, *parts: Any) -> Next:
+    def start(self, kind: type[Job], slot: str, label: str, *parts: Any) -> Next:
         """Start a job; an older one of the same slot is not waited for."""
         serial = self.state.serial + 1
         newest = {**dict(self.state.newest), slot: serial}
@@ -39,7 +40,7 @@ class Next:
 
     def stop(self, *slots: str) -> Next:
         """Stop what runs in slots; what it still reports is dropped."""
-        newest = {**dict(self.state.newest), **{slot: self.state.serial + 1 for slot in slots}}
+        newest = {**dict(self.state.newest), **dict.fromkeys(slots, self.state.serial + 1)}
         running = tuple(r for r in self.state.running if r.slot not in slots)
         self.set(serial=self.state.serial + 1, newest=tuple(newest.items()), running=running)
         self._cancel.extend(slots)
@@ -132,6 +133,6 @@ def refusal_of(choice: Choice, state: State) -> Message | None:
         dtype = "f32" if row.quantized else row.kind
         verdict = qcore.check(choice.scheme, row.shape, dtype=dtype, calibration=choice.calibration)
     except errors.QuantError as error:
-        return jobs.message_of(error)
-    return None if verdict else jobs.message_of(verdict.refusals[0])
+        return message_of(error)
+    return None if verdict else message_of(verdict.refusals[0])
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from .findings import BlockDetail, Facts, Measured, Picture, Probe
-    from .jobs import Job
+    from .job import Job
     from .present.builder import Answers
 
 VIEWS: Final = ("values", "codes", "dequantized", "error", "scales")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from .intents import Intent
-from .jobs import Job, Token, run
+from .job import Job, Token, run
 from .source import Session
 from .state import State
 from .update import update

@@ -1,4 +1,4 @@
-"""``update``: a state and an intent give the next state and the jobs to start. Pure: nothing is read, nothing is drawn."""
+"""``update``: a state and an intent give the next state and the jobs to start. Nothing is read, nothing is drawn."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from . import on_files, on_reports, on_schemes, on_views
-from .intents import Intent, Report
+from .intents import Intent
+from .reports import Report
 from .starting import Next
 from .state import State, Step
 

@@ -116,7 +116,8 @@ def present(state: State) -> BitsData:
         scale += f", tensor scale {text.number(d.global_scale, 6)}"
     sqnr = 10 * np.log10(squares / errors) if errors and squares else np.inf
     verdict = f"read {state.interpretation}: block SQNR {text.decibels(float(sqnr))}"
-    layout = f"{d.store} \u00b7 {d.word_bits}-bit words \u00b7 {d.per_word} \u00d7 {d.bits} bits, low bits first, little-endian bytes"
+    words_are = f"{d.word_bits}-bit words \u00b7 {d.per_word} \u00d7 {d.bits} bits"
+    layout = f"{d.store} \u00b7 {words_are}, low bits first, little-endian bytes"
     return BitsData(
         f"Block {text.place(d.block)} \u00b7 {d.scheme}", layout, state.interpretation, readings, tuple(words),
         d.word_bits, d.bits, scale, verdict,

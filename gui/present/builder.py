@@ -24,6 +24,9 @@ LABELS = {
 }  # fmt: skip
 
 
+LEVELS = {False: "", True: " (block scales \u00d7 one scale of the tensor)"}
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """A choice of a field; where it is not enabled, ``why`` says so."""
@@ -120,7 +123,7 @@ def present(state: State) -> BuilderData:
         options=options(choice),
         places=said.places if known and said is not None else (),
         size=sizes(state, choice),
-        levels=f"levels: {scheme.num_levels}" + (" (block scales \u00d7 one scale of the tensor)" if scheme.is_two_level else ""),
+        levels=f"levels: {scheme.num_levels}{LEVELS[scheme.is_two_level]}",
         findings=findings(state),
         can_undo=bool(state.undo),
         can_redo=bool(state.redo),
@@ -182,8 +185,8 @@ def _option(choice: Choice, part: str, value: str, shape: tuple[int, ...] | None
         return Option(value, False, f"{error} [{error.code}]")
     if verdict:
         return Option(value)
-    error = verdict.refusals[0]
-    return Option(value, False, f"{error} [{error.code}]")
+    first = verdict.refusals[0]
+    return Option(value, False, f"{first} [{first.code}]")
 
 
 def options(choice: Choice) -> tuple[Field, ...]:

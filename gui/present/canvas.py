@@ -70,7 +70,7 @@ def grid_lines(
     span = max(stop - start, 1)
     if extent <= 0 or extent * pixels / span < LEAST or span / extent > LINES:
         return ()
-    found = []
+    found: list[float] = []
     first = start // period * period if period else 0
     while first <= min(stop, limit):
         end = min(first + period, limit)

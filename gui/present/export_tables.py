@@ -58,8 +58,8 @@ def _histogram(state: State) -> Rows:
     headers = ("from", "to", "count")
     if state.facts is None:
         return headers, []
-    edges = state.facts.edges
-    return headers, [(float(a), float(b), int(c)) for a, b, c in zip(edges[:-1], edges[1:], state.facts.counts, strict=True)]
+    edges, counts = state.facts.edges, state.facts.counts
+    return headers, [(float(a), float(b), int(c)) for a, b, c in zip(edges[:-1], edges[1:], counts, strict=True)]
 
 
 TABLES: Final[dict[str, Callable[[State], Rows]]] = {

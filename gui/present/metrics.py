@@ -38,7 +38,7 @@ _ROWS = (
     ("bits/weight", "bits_per_weight", "", "values, scales and the tensor's scale over the element count"),
     ("bytes", "nbytes", "", "the whole quantized tensor"),
     ("RMSE", "rmse", "", "root of the mean squared error"),
-    ("RMSE / step", "rmse_step", "steps", "0.289 where errors are spread evenly over a step"),
+    ("RMSE / step", "rmse_step", "", "0.289 where errors are spread evenly over a step"),
     ("max error", "max_abs", "", "largest absolute error"),
     ("p99.9 error", "p999", "", "one element in a thousand is farther off"),
     ("cosine", "cosine", "", "of the angle between the tensors"),
@@ -87,13 +87,13 @@ def _row(a: Measured | None, b: Measured | None, name: str, field: str, unit: st
     return Metric(name, _shown(mine, unit), _shown(theirs, unit), delta, tip)
 
 
-def _shown(value: float | int | None, unit: str, *, sign: bool = False) -> str:
+def _shown(value: float | None, unit: str, *, sign: bool = False) -> str:
     if value is None:
         return ""
     if unit == "%":
         said = f"{100 * value:.3g} %"
     else:
-        said = text.number(value, 5)
+        said = text.number(value, 4)
         said = f"{said} {unit}" if unit else said
     return f"+{said}" if sign and value > 0 else said
 

@@ -66,8 +66,9 @@ def cursor(state: State) -> str:
     if probe.decoded is not None and probe.scale is not None and probe.block is not None:
         error = probe.decoded - float(probe.x)
         said += (
-            f"   code = {probe.code}   scale = {text.number(probe.scale, 5)}   decoded = {text.number(probe.decoded, 6)}"
-            f"   err = {text.number(error, 3)}   block {text.place(probe.block)}"
+            f"   code = {probe.code}   scale = {text.number(probe.scale, 5)}"
+            f"   decoded = {text.number(probe.decoded, 6)}   err = {text.number(error, 3)}"
+            f"   block {text.place(probe.block)}"
         )
     return said
 

@@ -49,7 +49,8 @@ class AxesBar(QWidget):
             self.pairs.clear()
             self.pairs.addItem(FLAT, None)
             for row, column in itertools.permutations(range(len(shape)), 2):
-                self.pairs.addItem(f"rows: axis {row} ({shape[row]}), columns: axis {column} ({shape[column]})", (row, column))
+                said = f"rows: axis {row} ({shape[row]}), columns: axis {column} ({shape[column]})"
+                self.pairs.addItem(said, (row, column))
         self.pairs.setEnabled(not fixed)
         self.pairs.setToolTip(fixed)
         wanted = None if axes is None else (axes.row, axes.column)

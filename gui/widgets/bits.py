@@ -74,7 +74,7 @@ class BitsPanel(QWidget):
         rows = "".join(self._word(n, word, data) for n, word in enumerate(data.words))
         head = "<tr><th align=left>word</th><th align=left>hex</th><th align=left>bytes in memory</th>\
 <th align=left>bits, ruler above each word</th><th align=left>element: code = value (source)</th></tr>"
-        style = f"body{{font-family:'{self._mono}',monospace;font-size:10pt}}a{{color:palette(text);text-decoration:none}}"
+        style = f"body{{font-family:'{self._mono}',monospace;font-size:10pt}}"
         self.page.document().setDefaultStyleSheet(style)
         self.page.setHtml(f"<body><table cellpadding=3 cellspacing=0>{head}{rows}</table></body>")
         self.page.verticalScrollBar().setValue(place)
@@ -87,7 +87,8 @@ class BitsPanel(QWidget):
         for lane, field in reversed(lanes):
             high = (lane + 1) * data.field_bits - 1
             ruler.append(f"<td style='color:{ink}'><small>{high}</small></td>")
-            bits.append(f"<td bgcolor='{self._colour(number, lane, colours)}'>{self._link(number, lane, field.bits, ink)}</td>")
+            said = self._link(number, lane, field.bits, ink)
+            bits.append(f"<td bgcolor='{self._colour(number, lane, colours)}'>{said}</td>")
         for lane, field in lanes:
             said = self._link(number, lane, html.escape(_meaning(field)), ink)
             means.append(f"<td bgcolor='{self._colour(number, lane, colours)}'>{said}</td>")

@@ -69,7 +69,7 @@ class _Box(QComboBox):
             self.setEditText(current)
         self.blockSignals(False)
 
-    def wheelEvent(self, event: Any) -> None:  # noqa: N802
+    def wheelEvent(self, event: Any) -> None:
         """A wheel over a closed box scrolls the panel; it changes nothing."""
         event.ignore()
 
@@ -117,7 +117,7 @@ class BuilderPanel(QWidget):
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(area)
 
-    def sizeHint(self) -> QSize:  # noqa: N802
+    def sizeHint(self) -> QSize:
         """As wide as a refusal can be read in."""
         return QSize(370, 460)
 

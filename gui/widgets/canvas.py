@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from PyQt6.QtCore import QRectF, Qt, QTimer
-from PyQt6.QtGui import QBrush, QPen
-from PyQt6.QtWidgets import QGraphicsRectItem, QLabel, QVBoxLayout, QWidget
+from PyQt6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from .. import intents as i
 from ..present.canvas import CanvasData
@@ -17,11 +16,11 @@ from ..present.colours import mapped, table
 from ..state import Region
 from . import theme
 from .axes import AxesBar
+from .overlay import Overlay
 
 __all__ = ["CanvasPanel", "SecondCanvasPanel"]
 
 _SETTLE = 30
-_PULSES = 6
 
 
 class CanvasPanel(QWidget):
@@ -32,7 +31,6 @@ class CanvasPanel(QWidget):
         self._emit = emit
         self._data: CanvasData | None = None
         self._moving = False
-        self._pulses = 0
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("heatmap")
         self.title, self.legend = QLabel(), QLabel()
@@ -51,9 +49,6 @@ class CanvasPanel(QWidget):
         self._settle.setSingleShot(True)
         self._settle.setInterval(_SETTLE)
         self._settle.timeout.connect(self._tell_region)
-        self._beat = QTimer(self)
-        self._beat.setInterval(110)
-        self._beat.timeout.connect(self._pulse)
 
     def _lay_out(self) -> None:
         self.across = self.graphics.addPlot(row=0, col=0)
@@ -85,24 +80,11 @@ class CanvasPanel(QWidget):
         self.clips = pg.ImageItem()
         self.clips.setZValue(1)
         self.plot.addItem(self.clips)
-        self.lines = pg.PlotCurveItem(connect="pairs")
-        self.lines.setZValue(2)
-        self.plot.addItem(self.lines)
-        self.box = QGraphicsRectItem()
-        self.box.setZValue(4)
-        self.plot.addItem(self.box, ignoreBounds=True)
-        self.padding: list[QGraphicsRectItem] = []
-        self.cross = tuple(pg.InfiniteLine(angle=a) for a in (90, 0))
-        for line in self.cross:
-            line.setZValue(3)
-            self.plot.addItem(line, ignoreBounds=True)
+        self.overlay = Overlay(self.plot, self)
         self.across_line = self.across.plot()
         self.down_line = self.down.plot()
         self.bar = pg.ColorBarItem(interactive=False, width=14, colorMap=pg.ColorMap(None, table("diverging", False)))
         self.graphics.addItem(self.bar, row=1, col=2)
-        self.message = pg.TextItem(anchor=(0.5, 0.5))
-        self.message.setZValue(9)
-        self.plot.addItem(self.message, ignoreBounds=True)
         self.plot.getViewBox().sigRangeChanged.connect(self._moved)
         self.plot.getViewBox().sigResized.connect(self._moved)
         self._hover = pg.SignalProxy(self.graphics.scene().sigMouseMoved, rateLimit=30, slot=self._hovered)
@@ -122,13 +104,9 @@ class CanvasPanel(QWidget):
             self._paint(data)
         if before is None or data.epoch != before.epoch or data.matrix != before.matrix:
             self._move_to(data)
-        self._draw_grid(data, before)
-        self._draw_marks(data)
+        self.overlay.draw(data, before is not None and data.pulse != before.pulse)
         if before is None or data.across is not before.across:
             self._draw_marginals(data)
-        if before is not None and data.pulse != before.pulse and data.box is not None:
-            self._pulses = _PULSES
-            self._beat.start()
 
     def _paint(self, data: CanvasData) -> None:
         p = data.picture
@@ -164,57 +142,6 @@ class CanvasPanel(QWidget):
         )  # fmt: skip
         self.plot.setRange(QRectF(r.left, r.top, max(r.right - r.left, 1), max(r.bottom - r.top, 1)), padding=0)
         self._moving = False
-
-    def _draw_grid(self, data: CanvasData, before: CanvasData | None) -> None:
-        if before is not None and (data.rows_at, data.columns_at, data.padding) == (
-            before.rows_at, before.columns_at, before.padding,
-        ):  # fmt: skip
-            return
-        rows, columns = data.matrix
-        r = data.region or Region(0, rows, 0, columns)
-        top, bottom, left, right = max(r.top, 0), min(r.bottom, rows), max(r.left, 0), min(r.right, columns)
-        xs = [x for at in data.columns_at for x in (at, at)] + [x for _ in data.rows_at for x in (left, right)]
-        ys = [y for _ in data.columns_at for y in (top, bottom)] + [y for at in data.rows_at for y in (at, at)]
-        self.lines.setData(np.array(xs, float), np.array(ys, float), pen=pg.mkPen(theme.muted(), width=1))
-        for item in self.padding:
-            self.plot.removeItem(item)
-        self.padding = []
-        for t, l, b, e in data.padding:
-            item = QGraphicsRectItem(QRectF(l, t, e - l, b - t))
-            item.setPen(QPen(Qt.PenStyle.NoPen))
-            brush = QBrush(theme.muted(), Qt.BrushStyle.BDiagPattern)
-            item.setBrush(brush)
-            self.plot.addItem(item, ignoreBounds=True)
-            self.padding.append(item)
-
-    def _draw_marks(self, data: CanvasData) -> None:
-        self.box.setVisible(data.box is not None)
-        if data.box is not None:
-            t, l, b, e = data.box
-            self.box.setRect(QRectF(l, t, e - l, b - t))
-            self._box_pen(2)
-        shown = data.cursor is not None
-        for line, at in zip(self.cross, (data.cursor or (0, 0))[::-1], strict=True):
-            line.setVisible(shown)
-            line.setPos(at + 0.5)
-            line.setPen(pg.mkPen(theme.accent(), width=1, style=Qt.PenStyle.DotLine))
-        self.message.setVisible(bool(data.message))
-        if data.message:
-            self.message.setText(data.message, color=theme.warn_colour())
-            centre = self.plot.getViewBox().viewRect().center()
-            self.message.setPos(centre)
-
-    def _box_pen(self, width: float) -> None:
-        pen = QPen(theme.accent())
-        pen.setCosmetic(True)
-        pen.setWidthF(width)
-        self.box.setPen(pen)
-
-    def _pulse(self) -> None:
-        self._pulses -= 1
-        self._box_pen(5 if self._pulses % 2 else 2)
-        if self._pulses <= 0:
-            self._beat.stop()
 
     def _draw_marginals(self, data: CanvasData) -> None:
         for plot, curve, marginal, flip in (
@@ -269,7 +196,7 @@ class CanvasPanel(QWidget):
             self.setFocus()
             self._emit(i.PickPlace(place))
 
-    def keyPressEvent(self, event: Any) -> None:  # noqa: N802
+    def keyPressEvent(self, event: Any) -> None:
         """Arrows move the cursor, Enter picks its block."""
         steps = {Qt.Key.Key_Left: (0, -1), Qt.Key.Key_Right: (0, 1), Qt.Key.Key_Up: (-1, 0), Qt.Key.Key_Down: (1, 0)}
         data = self._data

@@ -16,7 +16,7 @@ from PyQt6.QtWidgets import QDialog, QFileDialog, QMessageBox, QTextBrowser, QVB
 from .. import exporting
 from .. import intents as i
 from ..actions import ACTIONS
-from ..jobs import message_of
+from ..job import message_of
 from ..panels import PANELS
 from ..present.export_tables import TABLES
 from ..state import Message, State

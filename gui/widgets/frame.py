@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from PyQt6.QtCore import Qt
+from PyQt6.QtCore import QFileSystemWatcher, Qt
 from PyQt6.QtGui import QAction, QGuiApplication
 from PyQt6.QtWidgets import (
     QDialog,
@@ -25,9 +25,25 @@ from ..present.status import WelcomeData
 from ..state import Message
 from . import theme
 
-__all__ = ["NoticeBar", "Palette", "Welcome"]
+__all__ = ["NoticeBar", "Palette", "Watcher", "Welcome"]
 
 Emit = Callable[[i.Intent], None]
+
+
+class Watcher(QFileSystemWatcher):
+    """Says when the open file changes on disk."""
+
+    def __init__(self, parent: QWidget, changed: Callable[[], None]) -> None:
+        super().__init__(parent)
+        self.fileChanged.connect(lambda _path: changed())
+
+    def watch(self, path: str) -> None:
+        """Watch this file alone; no path, none."""
+        if self.files() != ([path] if path else []):
+            if self.files():
+                self.removePaths(self.files())
+            if path:
+                self.addPath(path)
 
 
 class NoticeBar(QFrame):
@@ -171,7 +187,7 @@ class Palette(QDialog):
         if item is not None:
             item.data(Qt.ItemDataRole.UserRole).trigger()
 
-    def keyPressEvent(self, event: Any) -> None:  # noqa: N802
+    def keyPressEvent(self, event: Any) -> None:
         """Up and down walk the list while the cursor stays in the line."""
         if event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             step = 1 if event.key() == Qt.Key.Key_Down else -1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PyQt6.QtCore import QEvent, QFileSystemWatcher, Qt
+from PyQt6.QtCore import QEvent, Qt
 from PyQt6.QtGui import QAction, QKeySequence
 from PyQt6.QtWidgets import (
     QDockWidget,
@@ -27,10 +27,12 @@ from ..state import State
 from ..store import Store
 from . import theme
 from .commands import Commands
-from .frame import NoticeBar, Welcome
+from .frame import NoticeBar, Watcher, Welcome
 from .settings_file import Remembered
 
 __all__ = ["MainWindow"]
+
+WIDTHS = {"left": 400, "right": 390}
 
 
 class MainWindow(QMainWindow):
@@ -47,17 +49,16 @@ class MainWindow(QMainWindow):
         self._lay_out()
         self._add_actions()
         self._add_status()
-        self._watcher = QFileSystemWatcher(self)
-        self._watcher.fileChanged.connect(lambda _path: store.dispatch(i.FileChanged()))
-        geometry, docks = remembered.geometry()
-        self.resize(1500, 940)
-        sides = [self.findChild(QDockWidget, panel.key) for panel in PANELS if panel.area in ("left", "right")]
-        self.resizeDocks(sides, [310 if panel.area == "left" else 390 for panel in PANELS if panel.area in ("left", "right")],
-                         Qt.Orientation.Horizontal)
+        self._watcher = Watcher(self, lambda: store.dispatch(i.FileChanged()))
+        geometry, placed = remembered.geometry()
+        self.resize(1600, 940)
+        sides = [panel for panel in PANELS if panel.area in WIDTHS]
+        docks = [self.findChild(QDockWidget, panel.key) for panel in sides]
+        self.resizeDocks(docks, [WIDTHS[panel.area] for panel in sides], Qt.Orientation.Horizontal)
         if geometry is not None:
             self.restoreGeometry(geometry)
-        if docks is not None:
-            self.restoreState(docks, 1)
+        if placed is not None:
+            self.restoreState(placed, 1)
         store.listen(self.draw)
         self.draw(store.state)
 
@@ -163,24 +164,20 @@ class MainWindow(QMainWindow):
         self.welcome.draw(status.welcome(state))
         self.pages.setCurrentIndex(0 if state.file is None else 1)
         path = "" if state.file is None or state.file.format == "memory" else state.file.path
-        if self._watcher.files() != ([path] if path else []):
-            if self._watcher.files():
-                self._watcher.removePaths(self._watcher.files())
-            if path:
-                self._watcher.addPath(path)
+        self._watcher.watch(path)
 
-    def dragEnterEvent(self, event: Any) -> None:  # noqa: N802
+    def dragEnterEvent(self, event: Any) -> None:
         """Files are taken."""
         if event.mimeData().hasUrls():
             event.acceptProposedAction()
 
-    def dropEvent(self, event: Any) -> None:  # noqa: N802
+    def dropEvent(self, event: Any) -> None:
         """Open what was dropped; what cannot be opened says why."""
         paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         if paths:
             self.store.dispatch(i.OpenFile(paths[0]))
 
-    def changeEvent(self, event: Any) -> None:  # noqa: N802
+    def changeEvent(self, event: Any) -> None:
         """Follow the desktop from light to dark and back."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_actions"):
@@ -190,7 +187,7 @@ class MainWindow(QMainWindow):
                 getattr(panel, "restyle", lambda: None)()
             self.draw(self.store.state)
 
-    def closeEvent(self, event: Any) -> None:  # noqa: N802
+    def closeEvent(self, event: Any) -> None:
         """Stop what runs, remember, go."""
         self.store.cancel_all()
         self._remembered.save(

@@ -40,7 +40,7 @@ class MetricsPanel(QWidget):
         self.table.setTabKeyNavigation(False)
         header = self.table.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        header.setStretchLastSection(True)
         room = QVBoxLayout(self)
         room.setContentsMargins(6, 6, 6, 6)
         for part in (self.line, self.table, self.note):

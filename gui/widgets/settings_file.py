@@ -7,7 +7,7 @@ from typing import Any
 
 from PyQt6.QtCore import QByteArray, QSettings
 
-__all__ = ["Remembered", "VERSION"]
+__all__ = ["VERSION", "Remembered"]
 
 VERSION = 1
 _RECENT = 10

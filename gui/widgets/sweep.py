@@ -30,7 +30,7 @@ class SweepPanel(QWidget):
         self.chart.setLabel("bottom", "bits / weight")
         self.chart.hideButtons()
         self.chart.getPlotItem().setMenuEnabled(False)
-        self.chart.addLegend(offset=(-12, -12), labelTextSize="9pt")
+        self.chart.addLegend(offset=(1, 1), colCount=3, labelTextSize="8pt")
         self.start = QPushButton("S&weep this tensor")
         self.start.clicked.connect(lambda: emit(i.Sweep()))
         self.refine = QPushButton("&Refine on all elements")
@@ -55,7 +55,7 @@ class SweepPanel(QWidget):
         self.chart.clear()
         if not data.points:
             return
-        groups = ((False, "o", 2, "beaten by another"), (True, "d", 0, "\u25c6 nothing is smaller and better"))
+        groups = ((False, "o", 2, "beaten by another"), (True, "d", 0, "not beaten"))
         for front, symbol, colour, name in groups:
             spots = [
                 {"pos": (p.bits, p.sqnr_db), "data": p, "size": 13 if front else 8}
@@ -75,7 +75,8 @@ class SweepPanel(QWidget):
             self.chart.plot(*zip(*data.guide, strict=True), pen=pen, name="6.02 dB per bit")
         bits, sqnr = [p.bits for p in data.points], [p.sqnr_db for p in data.points]
         self.chart.setXRange(min(bits), max(bits), padding=0.08)
-        self.chart.setYRange(min(sqnr), max(sqnr), padding=0.1)
+        room = 0.25 * (max(sqnr) - min(sqnr))  # for the legend
+        self.chart.setYRange(min(sqnr), max(sqnr) + room, padding=0.05)
 
     def _picked(self, _item: Any, spots: Any, event: Any) -> None:
         if event.double() and len(spots):

@@ -52,10 +52,10 @@ class _Model(QAbstractItemModel):
         above = self.item(index).parent
         return QModelIndex() if above is None or above is self.root else self.createIndex(above.row, 0, above)
 
-    def rowCount(self, parent: QModelIndex = QModelIndex()) -> int:  # noqa: B008, N802
+    def rowCount(self, parent: QModelIndex = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.column() > 0 else len(self.item(parent).node.children)
 
-    def columnCount(self, parent: QModelIndex = QModelIndex()) -> int:  # noqa: B008, N802
+    def columnCount(self, parent: QModelIndex = QModelIndex()) -> int:  # noqa: B008
         return len(HEADERS)
 
     def data(self, index: QModelIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -68,7 +68,7 @@ class _Model(QAbstractItemModel):
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         return None
 
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:  # noqa: N802
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:
         if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
             return HEADERS[section]
         return None
@@ -102,7 +102,8 @@ class TreePanel(QWidget):
         header.setResizeContentsPrecision(60)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        header.setMinimumSectionSize(48)
+        header.setMinimumSectionSize(40)
+        self.view.setIndentation(14)
         self.view.selectionModel().currentRowChanged.connect(self._chosen)
         self.chips, self.summary = QLabel(), QLabel()
         self.chips.setWordWrap(True)
@@ -111,16 +112,15 @@ class TreePanel(QWidget):
         for part in (self.filter, self.view, self.chips, self.summary):
             room.addWidget(part)
 
-    def sizeHint(self) -> QSize:  # noqa: N802
+    def sizeHint(self) -> QSize:
         """As wide as names and shapes need."""
         return QSize(380, 600)
 
     def draw(self, data: TreeData) -> None:
         """Show a tree, keep what was unfolded, and follow the selection."""
         before, self._data = self._data, data
-        if before is None or data.nodes is not before.nodes:
-            if before is None or data.nodes != before.nodes:
-                self._put(data)
+        if before is None or (data.nodes is not before.nodes and data.nodes != before.nodes):
+            self._put(data)
         if self.filter.text() != data.filter and not self._wait.isActive():
             self.filter.setText(data.filter)
         self.chips.setText(" \u00b7 ".join(data.chips))
@@ -132,7 +132,7 @@ class TreePanel(QWidget):
         self.view.selectionModel().blockSignals(True)
         self._model.put(data.nodes)
         self.view.selectionModel().blockSignals(False)
-        self.view.setRootIsDecorated(not data.flat)
+        self.view.setRootIsDecorated(any(node.children for node in data.nodes))
         if not data.flat and len(data.nodes) <= _OPEN:
             self.view.expandToDepth(0)
 
@@ -168,7 +168,7 @@ class TreePanel(QWidget):
         self.filter.setFocus()
         self.filter.selectAll()
 
-    def keyPressEvent(self, event: Any) -> None:  # noqa: N802
+    def keyPressEvent(self, event: Any) -> None:
         """Down and Enter go from the filter to the list."""
         if self.filter.hasFocus() and event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.view.setFocus()

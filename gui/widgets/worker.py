@@ -8,7 +8,7 @@ from collections.abc import Callable
 from PyQt6.QtCore import QObject, QRunnable, QThreadPool, pyqtSignal
 
 from ..intents import Intent
-from ..jobs import Job, Token, run
+from ..job import Job, Token, run
 from ..source import Session
 
 __all__ = ["PoolRunner"]

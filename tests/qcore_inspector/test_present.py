@@ -15,7 +15,7 @@ def _noise(*shape):
     return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
 
 
-@pytest.mark.parametrize("panel", [p for p in PANELS], ids=lambda p: p.key)
+@pytest.mark.parametrize("panel", list(PANELS), ids=lambda p: p.key)
 def test_every_panel_has_something_to_say_about_nothing(panel):
     assert panel.present()(State()) is not None
     assert set(panel.watch) <= set(State.__dataclass_fields__) | {"selected"}

@@ -5,7 +5,8 @@ import pytest
 
 import qcore
 from qcore.scheme import PRESETS
-from qcore_inspector import facts, intents as i
+from qcore_inspector import facts
+from qcore_inspector import intents as i
 from qcore_inspector.lens import StreamLens, WholeLens, quantized
 from qcore_inspector.measure import measure
 from qcore_inspector.source import matrix_of_array

@@ -5,13 +5,15 @@ import pytest
 
 import qcore
 from qcore_inspector import intents as i
+from qcore_inspector import reports as r
 from qcore_inspector.state import Choice, Region, Running, State, element_of, place_of
 from qcore_inspector.update import HANDLERS, update
 
 
 def test_every_intent_has_a_handler():
-    kinds = {k for k in vars(i).values() if isinstance(k, type) and issubclass(k, i.Intent)}
-    assert kinds - {i.Intent, i.Report} == set(HANDLERS)
+    named = {**vars(i), **vars(r)}
+    kinds = {k for k in named.values() if isinstance(k, type) and issubclass(k, i.Intent)}
+    assert kinds - {i.Intent, r.Report} == set(HANDLERS)
 
 
 def test_opening_the_sample_selects_and_measures_its_first_tensor(made):
@@ -44,7 +46,7 @@ def test_a_bad_file_keeps_the_good_one_open(made, tmp_path):
 
 def test_a_stale_report_is_dropped():
     state = State(serial=4, newest=(("facts", 4),))
-    assert update(state, i.Progressed("facts", 3, 1, 2)).state is state
+    assert update(state, r.Progressed("facts", 3, 1, 2)).state is state
 
 
 def test_an_edit_can_be_undone_and_redone(shown):
