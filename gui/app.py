@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from collections.abc import Callable
 from typing import Any, Final
 
 from . import intents as i
@@ -22,6 +23,10 @@ LIBRARIES: Final = (
     ("libdbus-1.so.3", "libdbus-1-3"),
 )
 ON_SCREEN: Final = (("libxcb-cursor.so.0", "libxcb-cursor0"), ("libxkbcommon-x11.so.0", "libxkbcommon-x11-0"))
+
+
+_KEPT: list[Any] = []
+"""The application: Qt's is gone when nobody refers to it."""
 
 
 def missing_libraries() -> list[str]:
@@ -81,6 +86,7 @@ def _application(theme_name: str = "auto") -> Any:
         app.setApplicationName("qcore inspector")
         app.setStyle("Fusion")
         theme.set_scheme(theme_name)
+        _KEPT.append(app)
     theme.apply_plots()
     return app
 
@@ -103,23 +109,29 @@ def open_window(
     runner = PoolRunner(Session())
     window = MainWindow(Store(runner, state), remembered)
     window.runner = runner  # type: ignore[attr-defined]  # waited for when the program ends
-    _catch(window.store)
+    window.on_close.append(_catch(window.store))
     if remembered.notice:
         window.store.dispatch(i.Say(Message(remembered.notice, "settings", level="warning"), loud=True))
     return window
 
 
-def _catch(store: Store) -> None:
-    """Let an exception that nobody caught become a message; the window stays."""
+def _catch(store: Store) -> Callable[[], None]:
+    """Let an exception that nobody caught become a message too; the window stays. Returns what ends that."""
     from .job import message_of
 
+    before = sys.excepthook
+
     def hook(kind: type[BaseException], problem: BaseException, trace: Any) -> None:
-        if issubclass(kind, KeyboardInterrupt):
-            sys.__excepthook__(kind, problem, trace)
-            return
-        store.dispatch(i.Say(message_of(problem.with_traceback(trace)), loud=True))
+        before(kind, problem, trace)
+        if not issubclass(kind, KeyboardInterrupt):
+            store.dispatch(i.Say(message_of(problem.with_traceback(trace)), loud=True))
+
+    def restore() -> None:
+        if sys.excepthook is hook:
+            sys.excepthook = before
 
     sys.excepthook = hook
+    return restore
 
 
 def open_view(what: Any, scheme: Any, name: str, block: bool | None) -> Any:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyqtgraph.exporters
 from PyQt6.QtCore import QUrl
-from PyQt6.QtGui import QDesktopServices, QGuiApplication
+from PyQt6.QtGui import QDesktopServices, QGuiApplication, QImage, QPainter
+from PyQt6.QtSvg import QSvgGenerator
 from PyQt6.QtWidgets import QDialog, QFileDialog, QMessageBox, QTextBrowser, QVBoxLayout, QWidget
 
 from .. import exporting
@@ -107,13 +107,21 @@ class Commands:
         if what not in ("png", "svg"):
             self._emit(i.Export(what, path))
             return
-        scene = self._parts("canvas").graphics.scene()
+        graphics = self._parts("canvas").graphics
+        size = graphics.size()
         if what == "svg":
-            pyqtgraph.exporters.SVGExporter(scene).export(path)
+            target: Any = QSvgGenerator()
+            target.setFileName(path)
+            target.setSize(size)
+            target.setViewBox(graphics.rect())
         else:
-            exporter = pyqtgraph.exporters.ImageExporter(scene)
-            exporter.parameters()["width"] = int(scene.width() * scale)
-            exporter.export(path)
+            target = QImage(size * scale, QImage.Format.Format_ARGB32)
+            target.fill(graphics.palette().base().color())
+        painter = QPainter(target)
+        graphics.render(painter)
+        painter.end()
+        if what == "png":
+            target.save(path, "PNG")
         self._emit(i.Say(Message(f"wrote {path}"), loud=True))
 
     def _palette(self) -> None:

@@ -41,6 +41,7 @@ class MainWindow(QMainWindow):
     def __init__(self, store: Store, remembered: Remembered) -> None:
         super().__init__()
         self.store, self._remembered = store, remembered
+        self.on_close: list[Any] = []
         self._drawn: dict[str, tuple[Any, ...]] = {}
         self.setAcceptDrops(True)
         self.setDockNestingEnabled(True)
@@ -193,4 +194,6 @@ class MainWindow(QMainWindow):
         self._remembered.save(
             self.store.state.recent, self.store.state.choice_a.scheme, self.saveGeometry(), self.saveState(1)
         )
+        for act in self.on_close:
+            act()
         super().closeEvent(event)
