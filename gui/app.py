@@ -22,7 +22,15 @@ LIBRARIES: Final = (
     ("libfontconfig.so.1", "libfontconfig1"),
     ("libdbus-1.so.3", "libdbus-1-3"),
 )
-ON_SCREEN: Final = (("libxcb-cursor.so.0", "libxcb-cursor0"), ("libxkbcommon-x11.so.0", "libxkbcommon-x11-0"))
+ON_SCREEN: Final = (
+    ("libxcb-cursor.so.0", "libxcb-cursor0"),
+    ("libxkbcommon-x11.so.0", "libxkbcommon-x11-0"),
+    ("libxcb-icccm.so.4", "libxcb-icccm4"),
+    ("libxcb-image.so.0", "libxcb-image0"),
+    ("libxcb-keysyms.so.1", "libxcb-keysyms1"),
+    ("libxcb-render-util.so.0", "libxcb-render-util0"),
+    ("libxcb-xkb.so.1", "libxcb-xkb1"),
+)
 
 
 _KEPT: list[Any] = []

@@ -13,7 +13,7 @@ BAD: Final = (255, 0, 200, 255)
 """What is not a number: a colour that no map has."""
 EXPLAINED: Final = {
     "diverging": "blue below zero, red above; NaN and infinities magenta",
-    "sequential": "dark is low, bright is high; NaN magenta",
+    "sequential": "the stronger the higher; NaN magenta",
     "log2": "dark is small, bright is large; zero scales magenta",
 }
 _ANCHORS: Final = {

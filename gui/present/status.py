@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import util
 
 from ..state import Message, State
@@ -73,6 +74,7 @@ def cursor(state: State) -> str:
     return said
 
 
+@lru_cache(maxsize=1)
 def device() -> str:
     """Say what computes here."""
     from qcore.backends.cpu.threads import resolve

@@ -11,7 +11,7 @@ from .text import Table
 
 __all__ = ["Point", "SweepData", "present"]
 
-HEADERS = ("", "scheme", "bits/w", "bytes", "SQNR [dB]", "RMSE", "max error", "clipped [%]", "flushed", "loads on")
+HEADERS = ("", "scheme", "bits/w", "SQNR [dB]", "bytes", "RMSE", "max error", "clipped [%]", "flushed", "loads on")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ def present(state: State) -> SweepData:
         r = row.report
         if r is None:
             tips.append(f"{row.refusal} [{row.refusal.code}]")
-            rows.append(("refused", row.label, row.bits_per_weight, row.nbytes, None, None, None, None, None, ""))
+            rows.append(("refused", row.label, row.bits_per_weight, None, row.nbytes, None, None, None, None, ""))
             continue
         tips.append(row.scheme)
         rows.append(
-            ("\u25c6" if row.pareto else "", row.label, row.bits_per_weight, row.nbytes, r.sqnr_db, r.rmse,
+            ("\u25c6" if row.pareto else "", row.label, row.bits_per_weight, r.sqnr_db, row.nbytes, r.rmse,
              r.max_abs, 100 * r.clipped, r.flushed, " ".join(row.loads))
         )  # fmt: skip
         if math.isfinite(r.sqnr_db):

@@ -35,6 +35,7 @@ class BitsPanel(QWidget):
         label.setBuddy(self.reading)
         self.page = QTextBrowser()
         self.page.setOpenLinks(False)
+        self.page.setLineWrapMode(QTextBrowser.LineWrapMode.NoWrap)
         self.page.setAccessibleName("stored words")
         self.page.anchorClicked.connect(lambda url: self._mark(url.toString()))
         self._mono = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont).family()
@@ -72,9 +73,9 @@ class BitsPanel(QWidget):
             return
         place = self.page.verticalScrollBar().value()
         rows = "".join(self._word(n, word, data) for n, word in enumerate(data.words))
-        head = "<tr><th align=left>word</th><th align=left>hex</th><th align=left>bytes in memory</th>\
-<th align=left>bits, ruler above each word</th><th align=left>element: code = value (source)</th></tr>"
-        style = f"body{{font-family:'{self._mono}',monospace;font-size:10pt}}"
+        head = "<tr><th align=left>word<br>hex<br>bytes</th><th align=left>bits, with the number of each<br>\
+field's highest bit above it</th><th align=left>element: field = value (source)</th></tr>"
+        style = f"body{{font-family:'{self._mono}',monospace;font-size:9pt}}"
         self.page.document().setDefaultStyleSheet(style)
         self.page.setHtml(f"<body><table cellpadding=3 cellspacing=0>{head}{rows}</table></body>")
         self.page.verticalScrollBar().setValue(place)
@@ -92,14 +93,15 @@ class BitsPanel(QWidget):
         for lane, field in lanes:
             said = self._link(number, lane, html.escape(_meaning(field)), ink)
             means.append(f"<td bgcolor='{self._colour(number, lane, colours)}'>{said}</td>")
-        per_row = 4
+        per_row = 2
         meaning = "".join(
             f"<tr>{''.join(means[n : n + per_row])}</tr>" for n in range(0, len(means), per_row)
         )
         where = text.place(word.index)
         return (
-            f"<tr><td valign=middle>{where}</td><td valign=middle>{word.hex}</td><td valign=middle>{word.bytes}</td>"
-            f"<td><table cellspacing=1 cellpadding=2><tr>{''.join(ruler)}</tr><tr>{''.join(bits)}</tr></table></td>"
+            f"<tr><td valign=middle>{where}<br>{word.hex}<br>{word.bytes}</td>"
+            f"<td valign=middle><table cellspacing=1 cellpadding=2><tr>{''.join(ruler)}</tr>"
+            f"<tr>{''.join(bits)}</tr></table></td>"
             f"<td><table cellspacing=1 cellpadding=2>{meaning}</table></td></tr>"
         )
 

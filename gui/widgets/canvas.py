@@ -170,8 +170,8 @@ class CanvasPanel(QWidget):
     def _tell_region(self) -> None:
         view = self.plot.getViewBox()
         rect = view.viewRect()
-        if self._data is None:
-            return
+        if self._data is None or not self.isVisible() or view.width() < 2:
+            return  # a canvas that nobody sees has no say in what is drawn
         rows, columns = self._data.matrix
         top, left = max(int(np.floor(rect.top())), 0), max(int(np.floor(rect.left())), 0)
         bottom, right = min(int(np.ceil(rect.bottom())), rows), min(int(np.ceil(rect.right())), columns)

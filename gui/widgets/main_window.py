@@ -138,14 +138,16 @@ class MainWindow(QMainWindow):
 
     def draw(self, state: State) -> None:
         """Give every panel its data, where something that it depends on has changed."""
+        if state.tab in self._tab_keys and self._tab_keys[self.tabs.currentIndex()] != state.tab:
+            self.tabs.setCurrentIndex(self._tab_keys.index(state.tab))
         for panel in PANELS:
+            if panel.area == "tabs" and self.panels[panel.key] is not self.tabs.currentWidget():
+                continue  # drawn when it is looked at
             watched = tuple(getattr(state, name) for name in panel.watch)
             before = self._drawn.get(panel.key)
             if before is None or any(a is not b for a, b in zip(watched, before, strict=True)):
                 self._drawn[panel.key] = watched
                 self.panels[panel.key].draw(panel.present()(state))
-        if state.tab in self._tab_keys and self._tab_keys[self.tabs.currentIndex()] != state.tab:
-            self.tabs.setCurrentIndex(self._tab_keys.index(state.tab))
         for row, action in self._actions:
             action.setEnabled(row.enabled is None or row.enabled(state))
             if row.checked is not None:

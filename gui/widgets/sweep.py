@@ -55,7 +55,7 @@ class SweepPanel(QWidget):
         self.chart.clear()
         if not data.points:
             return
-        groups = ((False, "o", 2, "beaten by another"), (True, "d", 0, "not beaten"))
+        groups = ((False, "o", 2, "beaten"), (True, "d", 0, "not beaten"))
         for front, symbol, colour, name in groups:
             spots = [
                 {"pos": (p.bits, p.sqnr_db), "data": p, "size": 13 if front else 8}
@@ -72,7 +72,7 @@ class SweepPanel(QWidget):
             self.chart.plot(*zip(*data.front, strict=True), pen=pg.mkPen(theme.series(0), width=1.5))
         if data.guide:
             pen = pg.mkPen(theme.muted(), style=Qt.PenStyle.DashLine)
-            self.chart.plot(*zip(*data.guide, strict=True), pen=pen, name="6.02 dB per bit")
+            self.chart.plot(*zip(*data.guide, strict=True), pen=pen, name="6.02 dB/bit")
         bits, sqnr = [p.bits for p in data.points], [p.sqnr_db for p in data.points]
         self.chart.setXRange(min(bits), max(bits), padding=0.08)
         room = 0.25 * (max(sqnr) - min(sqnr))  # for the legend

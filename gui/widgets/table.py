@@ -79,6 +79,7 @@ class TableView(QTableView):
         self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
         self.horizontalHeader().setStretchLastSection(True)
         self.horizontalHeader().setHighlightSections(False)
+        self.horizontalHeader().setResizeContentsPrecision(40)
         self.setTabKeyNavigation(False)
         self.setAccessibleName(name)
         self.doubleClicked.connect(self._choose)

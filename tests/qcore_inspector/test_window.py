@@ -53,7 +53,8 @@ def idle(window, most=30.0):
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     rng = np.random.default_rng(0)
-    tensors = {f"model.layers.{n}.mlp.down_proj.weight": rng.standard_normal((64, 96)).astype(np.float32) for n in range(40)}
+    names = [f"model.layers.{n}.mlp.down_proj.weight" for n in range(40)]
+    tensors = {name: rng.standard_normal((64, 96)).astype(np.float32) for name in names}
     tensors["model.layers.7.mlp.down_proj.weight"] = rng.standard_normal((512, 1024)).astype(np.float32)
     tensors |= {f"model.layers.{n}.norm.weight": np.ones(96, np.float32) for n in range(40)}
     path = tmp_path_factory.mktemp("model") / "model.safetensors"
@@ -98,6 +99,7 @@ def test_the_first_minute_goes_as_the_specification_says(window, model, record_p
 
     window.store.dispatch(i.SetErrorMode("signed"))
     idle(window)
+    window.store.dispatch(i.SetTab("worst"))
     worst = window.panels["worst"].view
     assert worst.model().rowCount() == 50
     worst.setCurrentIndex(worst.model().index(0, 0))
