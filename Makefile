@@ -13,7 +13,7 @@ KERNEL_SOURCES := $(shell find qcore_ext -name '*.pyx' -o -name '*.pxd' -o -name
 LINT_PATHS := .
 
 .DEFAULT_GOAL := help
-.PHONY: help system-deps venv build demo test lint reliability docs errors-doc screenshots drive readme-numbers sweep32 bench wheel clean distclean
+.PHONY: help system-deps venv build demo test lint reliability docs errors-doc screenshots drive readme-numbers sweep32 sweep-opencl bench wheel clean distclean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,11 +36,11 @@ $(STAMPS)/venv:
 # the build tools first: the editable install below compiles the kernels without an isolated environment, which is
 # quicker, and with the NumPy that they will run beside
 $(STAMPS)/packages: pyproject.toml $(STAMPS)/venv
-	$(PY) tools/requirements.py build run | $(PY) -m pip install --quiet -r /dev/stdin
+	$(PY) tools/requirements.py build run pocl | $(PY) -m pip install --quiet -r /dev/stdin
 	@touch $@
 
 $(STAMPS)/dev: $(STAMPS)/packages
-	$(PY) tools/requirements.py dev pocl | $(PY) -m pip install --quiet -r /dev/stdin
+	$(PY) tools/requirements.py dev | $(PY) -m pip install --quiet -r /dev/stdin
 	@touch $@
 
 $(STAMPS)/install: pyproject.toml setup.py $(STAMPS)/packages
@@ -93,6 +93,9 @@ readme-numbers: venv  ## the table of errors in README.md, measured
 
 sweep32: venv  ## every float32 there is through every rounding: hours
 	$(PY) tools/sweep32.py
+
+sweep-opencl: venv  ## every float32 there is to fp8 and fp4 on the OpenCL device: an hour
+	$(PY) tools/sweep32.py --backend opencl --only e4m3 e5m2 e2m1
 
 bench: build  ## start-up times and throughput beside NumPy's copy, as ratios of one run
 	$(PY) benchmarks/startup.py

@@ -27,13 +27,13 @@ program=$!
 
 window=
 for _ in $(seq 100); do
-    window=$(xdotool search --name 'qcore inspector' 2>/dev/null | tail -1 || true)
+    window=$(xdotool search --onlyvisible --name 'qcore inspector' 2>/dev/null | tail -1 || true)
     [ -n "$window" ] && break
     sleep 0.3
 done
 [ -n "$window" ] || { echo "no window" >&2; exit 1; }
 sleep 4
-xdotool windowfocus "$window" || true
+xdotool windowfocus "$window" 2>/dev/null || true
 
 key() { xdotool key --clearmodifiers "$@"; sleep 1; }
 key slash
@@ -48,8 +48,15 @@ key f
 key ctrl+r; sleep 8
 key b; key space; key d; key d; key ctrl+z
 key ctrl+shift+c
-key ctrl+k; xdotool type --delay 60 "fit"; key Return
+key ctrl+k
+# no window manager is here to give a dialog the keyboard
+dialog=$(xdotool search --onlyvisible --name '^Commands$' | tail -1)
+xdotool windowfocus "$dialog"; sleep 0.5
+xdotool type --delay 60 fit; key Return
+xdotool windowfocus "$window"; sleep 0.5
 key ctrl+q
+for _ in $(seq 40); do kill -0 "$program" 2>/dev/null || break; sleep 0.5; done
+kill -0 "$program" 2>/dev/null && { echo "it did not close" >&2; exit 1; }
 wait "$program"
 program=
 grep -q QuantScheme "$copied" || { echo "nothing was copied" >&2; exit 1; }

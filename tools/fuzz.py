@@ -9,7 +9,9 @@ come back equal from its own output. A finding's input is written as libFuzzer d
 
 import contextlib
 import importlib
+import io
 import json
+import logging
 import sys
 import tempfile
 from collections.abc import Callable
@@ -161,6 +163,7 @@ def file_of(suffix: str) -> Callable[[bytes], None]:
 
         path.write_bytes(data)
         with contextlib.suppress(errors.QuantError), qcore.open(path) as file:
+            dict(file.metadata)
             for name in file.names():
                 file.info(name)
                 with contextlib.suppress(errors.QuantError):
@@ -178,7 +181,10 @@ def _file_seeds(suffix: str) -> list[bytes]:
     if suffix != ".npy":
         contents.append({"x": x, "bias": np.arange(3, dtype=np.int64), "none": np.zeros((0, 2), np.float16)})
         contents += [{"q": qcore.quantize(x, text)} for text in ("q4s/u32/b32:f16", "nvfp4", "nf4")]
-    seeds = []
+    if suffix == ".gguf":
+        q = [qcore.quantize(np.tile(x, 2), text) for text in ("q4_0", "int8-b32", "mxfp4", "nvfp4")]
+        contents[2:] = [{f"{n}.weight": tensor for n, tensor in enumerate(q)}, {"s": np.float32(1)}]
+    seeds = [gguf_of_all_types()] if suffix == ".gguf" else []
     with tempfile.TemporaryDirectory() as folder:
         for number, content in enumerate(contents):
             path = Path(folder) / f"{number}{suffix}"
@@ -191,6 +197,36 @@ def _file_seeds(suffix: str) -> list[bytes]:
     return seeds
 
 
+def gguf_of_all_types() -> bytes:
+    """A GGUF file with a block of each type and a key of each kind."""
+    from qcore.formats.content import Content, Group
+    from qcore.formats.gguf_types import BY_ID
+    from qcore.formats.gguf_values import LAYOUT
+    from qcore.formats.gguf_write import write
+    from qcore.formats.protocol import AsStored, StoredPart, TensorInfo
+
+    groups = []
+    for row in BY_ID.values():
+        name, data = row.name, bytes(range(1, row.nbytes + 1))
+        part = StoredPart(name, name, (row.block,), row.nbytes, lambda data=data: iter((data,)))  # type: ignore[misc]
+        info = TensorInfo(name, part.shape, "float32", None, row.nbytes, (name,), fidelity="requantized")
+        groups.append(Group(info, (), dict, AsStored("gguf", (part,))))
+    texts = {
+        "u8": "1",
+        "i16": "-1",
+        "f64": "0.5",
+        "bool": "true",
+        "str": "ü",
+        "str[]": '["a",""]',
+        "f32[]": "[1,2]",
+    }
+    layout = {"keys": {kind: kind for kind in texts}, "tensors": {}}
+    file = io.BytesIO()
+    metadata = {"general.architecture": "x", **texts, LAYOUT: json.dumps(layout)}
+    write(file, "seed", Content(tuple(groups), metadata))
+    return file.getvalue()
+
+
 def _text_seeds() -> list[bytes]:
     return [text.encode() for text in TEXTS]
 
@@ -199,7 +235,7 @@ def _choice_seeds() -> list[bytes]:
     return [np.random.default_rng(number).bytes(60) for number in range(40)]
 
 
-SUFFIXES = (".bpk", ".npy", ".npz", ".safetensors")
+SUFFIXES = (".bpk", ".gguf", ".npy", ".npz", ".safetensors")
 TARGETS: dict[str, tuple[Callable[[], Callable[[bytes], None]], Callable[[], list[bytes]]]] = {
     "scheme-text": (lambda: scheme_text, _text_seeds),
     "scheme-dict": (lambda: scheme_dict, _choice_seeds),
@@ -223,8 +259,10 @@ def main() -> None:
     with atheris.instrument_imports(include=["qcore"]):
         for module in ("qcore.ops", "qcore.scheme", "qcore.tensor", "qcore.formats"):
             importlib.import_module(module)
-        for name in ("burnpack", "npy", "npz", "safetensors"):
+        for name in ("burnpack", "gguf", "npy", "npz", "safetensors"):
             importlib.import_module(f"qcore.formats.{name}_file")
+        importlib.import_module("qcore.formats.gguf_repack")
+    logging.disable(logging.WARNING)
     make_target, make_seeds = TARGETS[sys.argv.pop(1)]
     with tempfile.TemporaryDirectory() as corpus:
         for number, seed in enumerate(make_seeds()):

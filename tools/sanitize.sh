@@ -7,7 +7,7 @@ PYTHON=${PYTHON:-.venv/bin/python}
 PYTHON=$(cd "$(dirname "$PYTHON")" && pwd)/$(basename "$PYTHON")
 INTO=$PWD/build/sanitize
 
-QCORE_SANITIZE=1 "$PYTHON" setup.py --quiet build --build-lib "$INTO" --build-temp "$INTO-objects" >/dev/null
+QCORE_SANITIZE=1 "$PYTHON" setup.py --quiet build --build-lib "$INTO" --build-temp "$INTO-objects" >/dev/null 2>&1
 
 # The interpreter is not instrumented: gcc's runtime comes first, libstdc++ with it so that its symbols are found.
 preload=$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libstdc++.so)
@@ -18,7 +18,7 @@ export PYTHONMALLOC=malloc PYTHONPATH=$INTO QCORE_CPU_LEVEL=asan
 LD_PRELOAD=$preload "$PYTHON" -P -c 'import qcore_ext, sys; sys.exit(qcore_ext.level() != "asan" or "build/sanitize" not in qcore_ext.__file__)'
 
 # A lane that catches nothing proves nothing: reading one byte too many must end the process.
-if LD_PRELOAD=$preload "$PYTHON" -P tests/support/read_too_much.py 2>/dev/null; then
+if (LD_PRELOAD=$preload "$PYTHON" -P tests/support/read_too_much.py) 2>/dev/null; then
     echo "sanitize: an out-of-bounds read went unnoticed" >&2
     exit 1
 fi

@@ -1,6 +1,6 @@
 """Every float32 there is through every rounding: values and scales against tables of all that a format can express.
 
-    python tools/sweep32.py [--stride 64] [--only NAME ...] [--list]
+    python tools/sweep32.py [--stride 64] [--only NAME ...] [--backend opencl] [--list]
 
 `--stride N` takes every N-th bit pattern, and always those within two steps of a representable number or of the middle
 between two. The oracle shares nothing with the library: it looks neighbours up in a sorted table and compares
@@ -11,6 +11,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -20,6 +21,7 @@ import qcore
 
 Floats = NDArray[np.float32]
 CHUNK = 1 << 22
+BACKEND = ["cpu"]  # set by the command line
 
 MINIFLOATS = {
     "e4m3": (ml_dtypes.float8_e4m3fn, 256),
@@ -40,6 +42,11 @@ SCALES = {
     "ue8m0": (ml_dtypes.float8_e8m0fnu, np.uint8),
     "ue4m3": (ml_dtypes.float8_e4m3fn, np.uint8),
 }
+
+
+def quantize(x: Floats, value: str, level: str, **options: Any) -> qcore.QTensor:
+    """Quantize on the backend that is swept; words of any store hold the same codes."""
+    return qcore.quantize(x, f"{value}/u32/{level}", backend=BACKEND[0], **options)
 
 
 def magnitudes(dtype: type, codes: int, unsigned: type) -> NDArray[np.float64]:
@@ -70,7 +77,7 @@ def minifloat_codes(name: str) -> Callable[[Floats], None]:
     one = qcore.QuantParams(scales=np.ones(1, np.float32))
 
     def check(x: Floats) -> None:
-        got = qcore.quantize(x, f"{name}/native/t:f32", params=one, nonfinite="saturate").codes
+        got = quantize(x, name, "t:f32", params=one, nonfinite="saturate").codes
         expected = to_nearest(np.nan_to_num(x, nan=0.0, posinf=3e38, neginf=-3e38), table)
         expected = expected + np.where(np.signbit(x) & ~np.isnan(x), codes // 2, 0)
         compare(x, got, expected.astype(np.uint8))
@@ -83,9 +90,7 @@ def integer_codes(name: str, rounding: str) -> Callable[[Floats], None]:
     one = qcore.QuantParams(scales=np.ones(1, np.float32))
 
     def check(x: Floats) -> None:
-        got = qcore.quantize(
-            x, f"{name}/native/t:f32", params=one, nonfinite="saturate", rounding=rounding
-        ).codes
+        got = quantize(x, name, "t:f32", params=one, nonfinite="saturate", rounding=rounding).codes
         wide = np.nan_to_num(x.astype(np.float64), nan=0.0, posinf=1e300, neginf=-1e300)
         rounded = np.rint(wide) if rounding == "half-even" else np.trunc(wide + np.copysign(0.5, wide))
         compare(x, got, np.clip(rounded, low, high).astype(np.int8))
@@ -102,7 +107,7 @@ def scales(name: str, rule: str) -> Callable[[Floats], None]:
         if x.size == 0:
             return
         # q2s divides the peak of a block by 1, and a block of one element is its own peak: the scale is |x| rounded
-        q = qcore.quantize(x, f"q2s/native/b1:{name}", scale_rounding=rule)
+        q = quantize(x, "q2s", f"b1:{name}", scale_rounding=rule)
         nearest_ties = "up" if name == "ue8m0" else "even"
         index = up(x, table) if rule == "up" else to_nearest(x, table, ties=nearest_ties)
         compare(x, q.scales.astype(np.float64), table[index])
@@ -157,8 +162,10 @@ def main() -> None:
     )
     parser.add_argument("--stride", type=int, default=1, help="take every N-th bit pattern (default 1: all)")
     parser.add_argument("--only", nargs="+", choices=list(SWEEPS), default=list(SWEEPS), metavar="NAME")
+    parser.add_argument("--backend", default="cpu", help="where to quantize: cpu, opencl, reference")
     parser.add_argument("--list", action="store_true", help="name the sweeps and do nothing")
     options = parser.parse_args()
+    BACKEND[0] = options.backend
     if options.list:
         print(*SWEEPS, sep="\n")
         return

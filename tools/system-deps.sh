@@ -19,6 +19,8 @@ need() {  # need DEBIAN-PACKAGE WORDS COMMAND...: run the command; if it fails t
 
 good_python() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; }
 
+may_install() { command -v apt-get >/dev/null 2>&1 && { [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null; }; }
+
 look() {
     missing=()
     reasons=()
@@ -41,6 +43,10 @@ look() {
             libfontconfig.so.1:libfontconfig1 libdbus-1.so.3:libdbus-1-3; do
             need "${pair#*:}" "${pair%%:*}, which Qt loads" "$python" -c "import ctypes; ctypes.CDLL('${pair%%:*}')"
         done
+    fi
+    # No wheel brings PoCL to 64-bit Arm. Without it all but the backend opencl works, so nobody is stopped for it.
+    if [ "$(uname -sm)" = "Linux aarch64" ] && may_install; then
+        need pocl-opencl-icd "an OpenCL driver (PoCL)" bash -c 'ls /etc/OpenCL/vendors/*.icd'
     fi
 }
 

@@ -15,7 +15,7 @@ from qcore.cli.settings import Settings
 if TYPE_CHECKING:
     from qcore.analysis import ErrorReport
     from qcore.formats.content import Deferred
-    from qcore.formats.protocol import StoredReader, TensorInfo
+    from qcore.formats.protocol import AsStored, StoredReader, TensorInfo
 
 __all__ = ["Job", "describe", "kept_lines", "run_jobs", "totals"]
 
@@ -31,6 +31,11 @@ class Job:
     report: ErrorReport | None = None
     source: Deferred | None = None
     """Where it comes from; its info has the name it is to have."""
+
+    @property
+    def as_stored(self) -> AsStored | None:
+        """What its file stores, for a writer of the same format; None where it is made anew."""
+        return None if self.kept is None or self.source is None else self.source.as_stored
 
 
 def run_jobs(
@@ -56,7 +61,9 @@ def run_jobs(
 
         return make
 
-    tensors = {job.after.name: Deferred(job.after, making(job)) for job in jobs}
+    tensors = {
+        job.after.name: Deferred(job.after, making(job), as_stored=job.as_stored) for job in jobs
+    }
     formats.save(
         out, tensors, overwrite=settings.overwrite, provenance=provenance, like=reader,
         **{"metadata": dict(reader.metadata), **options},

@@ -235,10 +235,7 @@ def _dtype(cursor: Cursor, tensor: str) -> tuple[ElementWord | None, QuantScheme
 
 def _lengths(found: Descriptor, limits: Limits, path: str) -> tuple[int, ...]:
     """The lengths that the data may have: one, or two where Burn's CPU leaves ragged lines unpadded."""
-    count = 1
-    for dim in found.shape:
-        count *= dim
-    limits.hold("elements", count, path=path, tensor=found.name)
+    count = limits.hold_shape(found.shape, path=path, tensor=found.name)
     if found.scheme is None:
         assert found.word is not None
         needed = count * found.word.nbytes

@@ -11,7 +11,7 @@ from qcore import errors
 from qcore.formats import convention
 from qcore.formats.dtypes import BY_NAME
 from qcore.formats.limits import Limits
-from qcore.formats.protocol import Entry, Reader, TensorInfo
+from qcore.formats.protocol import AsStored, Entry, Reader, StoredReader, TensorInfo
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,11 +25,15 @@ DIGEST_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One tensor to write: what it consists of, its record if it is quantized, and how to get the arrays."""
+    """One tensor to write: what it consists of, its record if it is quantized, and how to get the arrays.
+
+    ``as_stored`` is what a file that it comes from stores: a writer of the same format takes that over.
+    """
 
     info: TensorInfo
     entries: tuple[Entry, ...]
     load: Callable[[], Mapping[str, np.ndarray]]
+    as_stored: AsStored | None = None
     raw: Callable[[], Iterator[bytes]] | None = None
     """The bytes of a plain array in C order, little-endian, piece by piece, where its source has them so."""
 
@@ -49,22 +53,24 @@ class Deferred:
     info: TensorInfo
     load: Callable[[], Any]
     raw: Callable[[], Iterator[bytes]] | None = None
+    as_stored: AsStored | None = None
 
     @classmethod
     def of(cls, reader: Reader, name: str) -> Deferred:
         """A tensor of an open file, left there for now."""
         info, stored = reader.info(name), getattr(reader, "stored", None)
+        whole = reader.as_stored(name) if isinstance(reader, StoredReader) else None
         # types narrower than a byte are packed in files; an origin says that the file has it in another form
         row = BY_NAME.get(info.dtype or "")
         plain = row is not None and row.bits >= 8 and row.name != "bool" and not info.origin
         if stored is None or not plain or not _streams(reader):
-            return cls(info, lambda: reader.tensor(name))
-        return cls(info, lambda: reader.tensor(name), lambda: stored.raw(name))
+            return cls(info, lambda: reader.tensor(name), as_stored=whole)
+        return cls(info, lambda: reader.tensor(name), lambda: stored.raw(name), whole)
 
 
 def _streams(reader: Reader) -> bool:
     """Whether the raw bytes of a file's entries are in C order and little-endian: an .npy file may have any order."""
-    return reader.format in ("safetensors", "burnpack")
+    return reader.format in ("safetensors", "burnpack", "gguf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +141,7 @@ def gather(
 def _given(name: str, value: Any, path: str) -> Group:
     import numpy as np
 
+    from qcore.formats.foreign import ForeignTensor
     from qcore.tensor import QTensor
 
     if isinstance(value, Deferred):
@@ -142,6 +149,9 @@ def _given(name: str, value: Any, path: str) -> Group:
     if isinstance(value, QTensor):
         codebook = None if value.codebook is None else value.codebook.name
         return _quantized(name, value.scheme, value.shape, value.rules, codebook, lambda: value)
+    if isinstance(value, ForeignTensor):
+        group = _plain(name, "float32", value.shape, value.dequantize)
+        return replace(group, as_stored=value.as_stored(name))
     array = np.asarray(value)
     known = array.dtype.name in BY_NAME or array.dtype == np.complex128
     if not known or array.dtype.names is not None:
@@ -158,7 +168,8 @@ def _deferred(name: str, value: Deferred) -> Group:
     else:
         assert info.dtype is not None
         group = _plain(name, info.dtype, info.shape, value.load)
-    return replace(group, info=replace(group.info, extra=info.extra), raw=value.raw)
+    info = replace(group.info, extra=info.extra)
+    return replace(group, info=info, raw=value.raw, as_stored=value.as_stored)
 
 
 def _quantized(
@@ -178,9 +189,13 @@ def _quantized(
 
 
 def _plain(name: str, dtype: str, shape: tuple[int, ...], load: Callable[[], Any]) -> Group:
+    import numpy as np
+
     entry = convention.entry(name, dtype, shape)
     return Group(
-        TensorInfo(name, shape, dtype, None, entry.nbytes, (name,)), (entry,), lambda: {name: load()}
+        TensorInfo(name, shape, dtype, None, entry.nbytes, (name,)),
+        (entry,),
+        lambda: {name: np.asarray(load())},  # one in a foreign form decodes
     )
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from qcore.scheme import QuantScheme
     from qcore.tensor import QTensor
 
-__all__ = ["arrays_of", "entries_of", "infos", "join", "record_of", "strict_object"]
+__all__ = ["arrays_of", "described", "entries_of", "infos", "join", "record_of", "strict_object"]
 
 SCALE, GLOBAL, TABLE = ".scale", ".global_scale", ".lookup_table"
 
@@ -83,7 +83,7 @@ def record_of(
 
 def infos(stored: Stored, path: str, limits: Limits) -> dict[str, TensorInfo]:
     """Join the entries of a file to the tensors they mean, and hold each record against its arrays."""
-    quantized = {name: _described(name, text, path, limits) for name, text in stored.records.items()}
+    quantized = {name: described(name, text, path, limits) for name, text in stored.records.items()}
     taken: dict[str, str] = {}
     for name, info in quantized.items():
         _hold_parts(info, stored.entries, path)
@@ -131,7 +131,7 @@ def _hold_parts(info: TensorInfo, entries: Mapping[str, Entry], path: str) -> No
             )
 
 
-def _described(name: str, text: str, path: str, limits: Limits) -> TensorInfo:
+def described(name: str, text: str, path: str, limits: Limits) -> TensorInfo:
     """Read one record, trusting nothing in it."""
     from qcore.capability import check
     from qcore.scheme import QuantMode, QuantScheme
@@ -159,10 +159,7 @@ def _described(name: str, text: str, path: str, limits: Limits) -> TensorInfo:
         parts = entries_of(name, scheme, dims)
     except errors.QuantError as problem:
         raise malformed(path, where, "the scheme", problem, "one that loads", tensor=name) from problem
-    count = 1
-    for dim in shape:
-        count *= dim
-    limits.hold("elements", count, path=path, tensor=name)
+    limits.hold_shape(dims, path=path, tensor=name)
     nbytes = sum(part.nbytes for part in parts)
     names = tuple(part.name for part in parts)
     return TensorInfo(name, dims, None, scheme, nbytes, names, MappingProxyType(rules), codebook)

@@ -4,7 +4,7 @@ A limit bounds what a file may ask of memory and time before its data is looked 
 default are raised with ``qcore.open(path, limits={name: value})``, up to their ceiling; the others are fixed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -26,6 +26,7 @@ class Limit:
 
 
 _MIB = 1 << 20
+_WIDEST_ELEMENT = 16
 
 _ROWS = (
     Limit("safetensors-header", 64 * _MIB, 100_000_000, "bytes", "JSON header of a safetensors file"),
@@ -35,6 +36,14 @@ _ROWS = (
         "npz-expanded", 1 << 30, 1 << 40, "bytes", "compressed members of an .npz archive, unpacked, together"
     ),
     Limit("npz-record", 64 * _MIB, 1 << 30, "bytes", "member __qcore__ of an .npz archive"),
+    Limit("gguf-keys", 65_536, 65_536, "keys", "number of keys of a GGUF file"),
+    Limit("gguf-tensors", 100_000, 100_000, "tensors", "number of tensors of a GGUF file"),
+    Limit("gguf-key", 65_535, 65_535, "bytes", "key of a GGUF file"),
+    Limit("gguf-string", 16 * _MIB, 1 << 30, "bytes", "string in a GGUF file"),
+    Limit("gguf-array", 1 << 24, 1 << 30, "elements", "number of elements of an array in a GGUF header"),
+    Limit("gguf-alignment", 1 << 16, 1 << 16, "bytes", "alignment of a GGUF file", "FormatError"),
+    Limit("gguf-rank", 4, 4, "dimensions", "rank of a tensor in a GGUF file", "FormatError"),
+    Limit("gguf-name", 63, 63, "bytes", "name of a tensor written to a GGUF file", "FormatError"),
     Limit("burnpack-metadata", 100 * _MIB, 100 * _MIB, "bytes", "metadata of a burnpack file"),
     Limit("burnpack-tensors", 100_000, 100_000, "tensors", "number of tensors of a burnpack file"),
     Limit(
@@ -83,6 +92,18 @@ class Limits:
 
     def __getitem__(self, name: str) -> int:
         return self._values[name]
+
+    def hold_shape(self, shape: Iterable[int], *, path: str, tensor: str | None = None) -> int:
+        """Refuse a shape that no array can have, and return its number of elements.
+
+        A zero hides nothing beside it: NumPy counts the other dimensions of an empty array, too.
+        """
+        count = others = 1
+        for dim in shape:
+            count *= dim
+            others *= dim or 1
+        self.hold("elements", count or others * _WIDEST_ELEMENT, path=path, tensor=tensor)
+        return count
 
     def hold(self, name: str, found: int, *, path: str, tensor: str | None = None) -> None:
         """Refuse a found number beyond the limit of that name."""

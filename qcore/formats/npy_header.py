@@ -83,9 +83,7 @@ def parse(
     fields = _fields(text, path, fixed + width, tensor)
     name, big_endian, itemsize = _element(fields["descr"], dtype, path, tensor)
     shape = _shape(fields["shape"], limits, path, fixed + width, tensor)
-    count = 1
-    for dim in shape:
-        count *= dim
+    count = limits.hold_shape(shape, path=path, tensor=tensor)
     nbytes = count * itemsize
     limits.hold("elements", max(count, nbytes), path=path, tensor=tensor)
     if start + nbytes > size:

@@ -162,10 +162,14 @@ def _arranged(reader: Reader, move: Move, for_burn: bool, said: Callable[[str], 
         return replace(found, info=replace(found.info, name=move.target), load=_told(found.load, move, said))
 
     def load() -> Any:
+        import numpy as np
+
         from qcore.tensor import QTensor
 
-        tensor = found.load().T
-        return repacked(tensor) if isinstance(tensor, QTensor) and for_burn else tensor
+        tensor = found.load()
+        if not isinstance(tensor, QTensor):
+            return np.asarray(tensor).T  # one that no scheme expresses decodes
+        return repacked(tensor.T) if for_burn else tensor.T
 
     return Deferred(_transposed_info(found.info, move.target, for_burn), _told(load, move, said))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -15,12 +15,13 @@ from qcore import errors
 if TYPE_CHECKING:
     import numpy as np
 
+    from qcore.formats.foreign import ForeignTensor
     from qcore.formats.limits import Limits
     from qcore.formats.source import Source
     from qcore.scheme import QuantScheme
     from qcore.tensor import QTensor
 
-__all__ = ["Entry", "Reader", "Stored", "StoredReader", "TensorInfo", "Writer"]
+__all__ = ["AsStored", "Entry", "Reader", "Stored", "StoredPart", "StoredReader", "TensorInfo", "Writer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,25 @@ class Entry:
     dtype: str
     shape: tuple[int, ...]
     nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPart:
+    """One array of a tensor as its file stores it: the format's own name of its type, and its bytes in pieces."""
+
+    name: str
+    type: str
+    shape: tuple[int, ...]
+    nbytes: int
+    read: Callable[[], Iterator[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class AsStored:
+    """A tensor as its file stores it: a writer of the same format takes it over without looking at it."""
+
+    format: str
+    parts: tuple[StoredPart, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +75,11 @@ class TensorInfo:
     """``exact`` (only bits move), ``lossless`` (equal values after arithmetic) or ``requantized``."""
     extra: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     """What its format says beside: ``param_id``, the identity of a parameter in a burnpack."""
+
+    @property
+    def foreign(self) -> bool:
+        """Whether no scheme expresses what is stored: ``dtype`` is then that of the floats it decodes to."""
+        return self.scheme is None and self.fidelity == "requantized"
 
     @property
     def size(self) -> int:
@@ -106,7 +131,7 @@ class Reader(Protocol):
     def info(self, name: str) -> TensorInfo:
         """Say what is known of a tensor without reading it."""
 
-    def tensor(self, name: str) -> np.ndarray | QTensor:
+    def tensor(self, name: str) -> np.ndarray | QTensor | ForeignTensor:
         """Read a tensor."""
 
     def close(self) -> None:
@@ -159,14 +184,14 @@ class StoredReader:
             )
         return self._infos[name]
 
-    def tensor(self, name: str) -> np.ndarray | QTensor:
-        """Read a tensor: an array of its own, or a quantized tensor."""
+    def tensor(self, name: str) -> np.ndarray | QTensor | ForeignTensor:
+        """Read a tensor: an array of its own, a quantized tensor, or a foreign one."""
         from qcore.formats import convention
 
         info = self.info(name)
         own = getattr(self.stored, "tensor", None)
         if own is not None:
-            found: np.ndarray | QTensor = own(name)
+            found: np.ndarray | QTensor | ForeignTensor = own(name)
             return found
         if info.scheme is None:
             return self.stored.array(name)
@@ -180,6 +205,12 @@ class StoredReader:
         info = self.info(name)
         locate = getattr(self.stored, "position", None)  # formats that compress or join have none
         return None if info.scheme is not None or locate is None else locate(name)
+
+    def as_stored(self, name: str) -> AsStored | None:
+        """A tensor as the file stores it, for a writer of the same format; None where the format has no such way."""
+        own = getattr(self.stored, "as_stored", None)
+        found: AsStored | None = None if own is None else own(self.info(name))
+        return found
 
     def close(self) -> None:
         """Give the file back."""

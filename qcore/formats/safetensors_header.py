@@ -101,9 +101,7 @@ def _claim(cursor: Cursor, name: str, at: int, limits: Limits, path: str) -> _Cl
     code, shape, span = _as_written(cursor, limits) or _fields(cursor, name, at, limits)
     if len(span) != 2:
         raise cursor.fault(len(span), 2, at=at, rule="the number of data_offsets", tensor=name)
-    row, count = BY_CODE[code], 1
-    for dim in shape:
-        count *= dim
+    row, count = BY_CODE[code], limits.hold_shape(shape, path=path, tensor=name)
     limits.hold("elements", max(count, count * row.bits // 8), path=path, tensor=name)
     needed = packed_nbytes(row, count)
     if needed is None:

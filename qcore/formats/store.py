@@ -38,7 +38,7 @@ def open_file(
     Parameters
     ----------
     path
-        A .safetensors, .bpk, .npz or .npy file, recognised by its content.
+        A .safetensors, .bpk, .gguf, .npz or .npy file, recognised by its content.
     dtype
         What the elements of an .npy or .npz file are where NumPy's format lost it: a dtype or its name, or for .npz a
         mapping from tensor names to such.

@@ -52,6 +52,7 @@ class FileFormat:
 
 FORMATS: tuple[FileFormat, ...] = (
     FileFormat("safetensors", (".safetensors",), (), "qcore.formats.safetensors_file", "everything"),
+    FileFormat("gguf", (".gguf",), (b"GGUF",), "qcore.formats.gguf_file", "what ggml has a type for"),
     FileFormat("burnpack", (".bpk",), (b"NRUB",), "qcore.formats.burnpack_file", "everything"),
     FileFormat("npz", (".npz",), (b"PK\x03\x04", b"PK\x05\x06"), "qcore.formats.npz_file", "everything"),
     FileFormat("npy", (".npy",), (b"\x93NUMPY",), "qcore.formats.npy_file", "one plain array"),

@@ -50,9 +50,11 @@ static inline void qc_maxima(const float *QC_RESTRICT x, int64_t n, int64_t bloc
 }
 
 /* Blocks shorter than this are spread to one scale per element first; longer ones are loops of their own. */
-#define QC_SHORT 256
+#define QC_SHORT 32
+/* The same for a loop that divides and converts: there it pays off for longer blocks too. */
+#define QC_SPREAD 256
 
-/* Each block's scale at every element of the strip; `spread` has QC_SHORT elements of room behind the last. Whole
+/* Each block's scale at every element of the strip; `spread` has a block of room behind the last. Whole
  * vectors are stored, the next block overwrites what was too much. */
 static inline void qc_spread(const float *QC_RESTRICT effective, int64_t n, int64_t block, int64_t phase,
                              float *QC_RESTRICT spread) {
@@ -200,8 +202,8 @@ QC_INLINE void qc_divided_codes(const qc_codec *k, const float *QC_RESTRICT x, i
     /* Short loops pay off where little is to be done: integers, and a whole number of vectors of codes. */
     const int whole = !(what & QC_TO_MINIFLOAT) && (block == 32 || block == 64);
     int64_t room = block - phase;
-    if (block < QC_SHORT && !whole) {
-        float spread[QC_ROOM + QC_SHORT];
+    if (block < QC_SPREAD && !whole) {
+        float spread[QC_ROOM + QC_SPREAD];
         int64_t zeros = qc_spread_divisors(effective, n, block, phase, spread);
         for (int64_t i = 0; i < n; i++)
             codes[i] = qc_code(x[i] / spread[i], what, lo, hi, mbits, emin, top, bits);

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import ml_dtypes
 import numpy as np
 
-from qcore.backends.cpu.geometry import Geometry, make_geometry
+from qcore.backends.cpu.geometry import Geometry, finer, make_geometry, pack
 from qcore.calibration.scale_rounding import decode_scales, encode_scales
 from qcore.plan import INTEGER, LOOKUP
 from qcore_ext import numbers
@@ -24,6 +24,7 @@ DTYPES: Final = {
 }
 """The number by which kernels know a float dtype."""
 
+_Made = TypeVar("_Made")
 _KEY: Final = "cpu"
 _ENOUGH: Final = 64
 """Layouts of one plan worth remembering."""
@@ -38,7 +39,7 @@ class Numbers(NamedTuple):
     values_dtype: np.dtype[Any]
     sign: int
     """Sign bit of a field, 0 where fields are unsigned."""
-    geometries: dict[Any, Geometry]
+    geometries: dict[Any, Any]
 
 
 def of_plan(plan: Plan) -> Numbers:
@@ -63,13 +64,29 @@ def geometry_of(plan: Plan, x: np.ndarray) -> Geometry:
     """Geometry of a float array of the plan's shape, with the plan's blocks and words."""
     geometries = of_plan(plan).geometries
     key = (x.strides, x.dtype)
-    found = geometries.get(key)
-    if found is None:
-        if len(geometries) >= _ENOUGH:
-            geometries.clear()
-        found = make_geometry(plan.shape, x.strides, DTYPES[x.dtype], plan.extents, plan.packing)
-        geometries[key] = found
-    return found
+    found: Geometry | None = geometries.get(key)
+    return found or _keep(
+        geometries, key, make_geometry(plan.shape, x.strides, DTYPES[x.dtype], plan.extents, plan.packing)
+    )
+
+
+def measuring(plan: Plan, x: np.ndarray, extents: tuple[int, ...]) -> tuple[Geometry, Geometry]:
+    """Geometry of a float array under blocks of any extents; and under blocks nested in these, for many threads."""
+    geometries = of_plan(plan).geometries
+    key = (x.strides, x.dtype, extents)
+    found: tuple[Geometry, Geometry] | None = geometries.get(key)
+    if found is not None:
+        return found
+    g = make_geometry(plan.shape, x.strides, DTYPES[x.dtype], extents, None)
+    nested = finer(g.axes)
+    return _keep(geometries, key, (g, g if nested == g.axes else pack(nested, DTYPES[x.dtype])))
+
+
+def _keep(geometries: dict[Any, Any], key: Any, made: _Made) -> _Made:
+    if len(geometries) >= _ENOUGH:
+        geometries.clear()
+    geometries[key] = made
+    return made
 
 
 def stored_scales(scales: np.ndarray, plan: Plan) -> np.ndarray:

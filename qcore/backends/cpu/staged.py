@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qcore.backends.cpu import numbers, ranks, sums, threads
-from qcore.backends.cpu.geometry import Geometry, coarsen, finer, make_geometry, pack
+from qcore.backends.cpu.geometry import Geometry, coarsen
 from qcore.backends.protocol import Parts
 from qcore.calibration.solve import global_scale_of
 from qcore_ext import encode, measure, quantize, scales, search
@@ -33,10 +33,10 @@ class StagedArray:
 
     def nonfinite(self) -> tuple[int, int] | None:
         """Count of non-finite elements and the flat C index of the first; None when all are finite."""
-        x = self._x
-        g = make_geometry(x.shape, x.strides, numbers.DTYPES[x.dtype], x.shape, None)
-        g = pack(finer(g.axes), numbers.DTYPES[x.dtype])
-        found = threads.run(partial(measure.nonfinite, x, g.packed), g.block_tasks, g.elements, self._threads)
+        _, g = numbers.measuring(self._plan, self._x, self._plan.shape)
+        found = threads.run(
+            partial(measure.nonfinite, self._x, g.packed), g.block_tasks, g.elements, self._threads
+        )
         count = sum(int(part) for part, _ in found)
         return (count, min(int(index) for _, index in found if index >= 0)) if count else None
 
@@ -126,20 +126,17 @@ class StagedArray:
         return self._encode(divisors, None, numbers.float32_scales())
 
     def _peaks(self, extents: tuple[int, ...], *, finite: bool) -> np.ndarray:
-        g = self._measuring(extents)
-        nested = finer(g.axes)
-        fine = g if nested == g.axes else pack(nested, numbers.DTYPES[self._x.dtype])
+        g, fine = numbers.measuring(self._plan, self._x, extents)
         grid = np.empty(fine.blocks, np.float32)
         kernel = partial(measure.peaks, self._x, grid, finite, fine.packed)
         threads.run(kernel, fine.block_tasks, fine.elements, self._threads)
-        return grid if fine is g else coarsen(grid, nested, g.axes)
+        return grid if fine is g else coarsen(grid, fine.axes, g.axes)
 
     def _sums(self, extents: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         return sums.magnitudes(self._x, self._measuring(extents), self._threads)
 
     def _measuring(self, extents: tuple[int, ...]) -> Geometry:
-        x = self._x
-        return make_geometry(x.shape, x.strides, numbers.DTYPES[x.dtype], extents, None)
+        return numbers.measuring(self._plan, self._x, extents)[0]
 
     def _grid(self, extents: tuple[int, ...]) -> tuple[int, ...]:
         """Shape of a grid of these extents; per tensor it is (1,), whatever the rank."""

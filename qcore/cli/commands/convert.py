@@ -23,7 +23,9 @@ _TARGETS = ("burn-flex", "burn-cubecl")
 
 def run(
     settings: Settings,
-    source: Annotated[Path, typer.Argument(metavar="IN", help="A .safetensors, .bpk, .npz or .npy file.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="IN", help="A .safetensors, .bpk, .gguf, .npz or .npy file.")
+    ],
     *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")],
     to: Annotated[
@@ -100,7 +102,15 @@ def _worst(*words: str) -> str:
 def _result(source: Path, out: Path, row: FileFormat, arranged: Arrangement, notes: list[str]) -> Result:
     before, moves = arranged.infos, arranged.moves
     after = [deferred.info for deferred in arranged.tensors]
-    words = [_worst(old.fidelity, row.fidelity(new)) for old, new in zip(before, after, strict=True)]
+    # what is taken over as it is stored stays what it is, whatever its type
+    kept = [
+        (stored := deferred.as_stored) is not None and stored.format == row.name
+        for deferred in arranged.tensors
+    ]
+    words = [
+        _WORDS[0] if same else _worst(old.fidelity, row.fidelity(new))
+        for old, new, same in zip(before, after, kept, strict=True)
+    ]
     lines = columns(
         ("tensor", "shape", "dtype or scheme", "becomes", ""),
         [

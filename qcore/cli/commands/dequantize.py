@@ -23,7 +23,7 @@ _DTYPES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
 
 def run(
     settings: Settings,
-    source: Annotated[Path, typer.Argument(metavar="IN", help="A .safetensors, .bpk or .npz file.")],
+    source: Annotated[Path, typer.Argument(metavar="IN", help="A .safetensors, .bpk, .gguf or .npz file.")],
     *,
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The file to write: .safetensors, .bpk, .npz or .npy.")
@@ -50,18 +50,23 @@ def run(
         jobs = []
         for deferred in arranged.tensors:
             info = deferred.info
-            if info.scheme is None:
+            if info.scheme is None and info.fidelity != "requantized":
                 jobs.append(Job(info, info, kept="not quantized", source=deferred))
                 continue
-            lookup = info.scheme.mode is QuantMode.LOOKUP
-            check(info.scheme, info.shape, op="dequantize", on=backend, codebook=lookup).demand(info.name)
+            if info.scheme is not None:
+                lookup = info.scheme.mode is QuantMode.LOOKUP
+                check(info.scheme, info.shape, op="dequantize", on=backend, codebook=lookup).demand(info.name)
             width = 4 if name == "float32" else 2
-            after = replace(info, dtype=name, scheme=None, nbytes=width * info.size)
+            after = replace(
+                info, dtype=name, scheme=None, nbytes=width * info.size, origin="", fidelity="exact"
+            )
             jobs.append(Job(info, after, source=deferred))
         if all(job.kept is not None for job in jobs):
             raise errors.build("nothing-selected", path=str(source), count=len(jobs))
         tensors = {
-            job.info.name: Deferred(job.after, _making(settings, deferred, name, backend))
+            job.info.name: Deferred(
+                job.after, _making(settings, job, deferred, name, backend), as_stored=job.as_stored
+            )
             for job, deferred in zip(jobs, arranged.tensors, strict=True)
         }
         provenance: Any = row.name != "npy" and {"command": "dequantize", "dtype": name, "backend": backend}
@@ -73,14 +78,18 @@ def run(
     return Result(document, lines, notes=arranged.notes)
 
 
-def _making(settings: Settings, deferred: Deferred, dtype: str, backend: str) -> Callable[[], Any]:
+def _making(
+    settings: Settings, job: Job, deferred: Deferred, dtype: str, backend: str
+) -> Callable[[], Any]:
     def make() -> Any:
         from qcore.formats.dtypes import numpy_dtype
         from qcore.tensor import QTensor
 
-        tensor = deferred.load()
-        if not isinstance(tensor, QTensor):
+        tensor: Any = deferred.load()
+        if job.kept is not None:
             return tensor
+        if not isinstance(tensor, QTensor):  # one that no scheme expresses: it decodes by itself
+            return tensor.dequantize(numpy_dtype(dtype))
         return tensor.dequantize(numpy_dtype(dtype), backend=backend, threads=settings.threads)
 
     return make

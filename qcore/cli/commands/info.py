@@ -48,6 +48,8 @@ def _document(reader: StoredReader, infos: Sequence[TensorInfo]) -> dict[str, An
             "nbytes": info.nbytes,
             "bits_per_weight": round(info.bits_per_weight, 4),
             "rules": dict(info.rules),
+            "origin": info.origin,
+            "fidelity": info.fidelity,
         }
         for info in infos
     ]
@@ -78,9 +80,8 @@ def _lines(reader: StoredReader, infos: Sequence[TensorInfo], tree: bool) -> lis
         above = path[:-1]
         shape = "x".join(map(str, info.shape)) or "scalar"
         bits = f"{info.bits_per_weight:.2f}"
-        rows.append(
-            ("  " * len(above) + path[-1], shape, info.kind, f"{info.size:,}", f"{info.nbytes:,}", bits)
-        )
+        kind = f"{info.kind} ({info.origin})" if info.origin else info.kind
+        rows.append(("  " * len(above) + path[-1], shape, kind, f"{info.size:,}", f"{info.nbytes:,}", bits))
     lines += columns(
         ("name", "shape", "dtype or scheme", "parameters", "bytes", "bits/w"), rows, right="lllrrr"
     )

@@ -22,7 +22,7 @@ _SHOWN = 64
 
 def run(
     settings: Settings,
-    file: Annotated[Path, typer.Argument(help="A .safetensors, .npz or .npy file.")],
+    file: Annotated[Path, typer.Argument(help="A .safetensors, .gguf, .npz or .npy file.")],
     tensor: Annotated[
         str | None, typer.Argument(help="The tensor's name; may be left out where there is one.")
     ] = None,
@@ -36,6 +36,8 @@ def run(
     bits: Annotated[bool, typer.Option("--bits", help="Show the block's codes in binary.")] = False,
 ) -> Result:
     """Statistics of a quantized tensor are those of what it decodes to."""
+    import numpy as np
+
     from qcore import ops
     from qcore.tensor import QTensor
 
@@ -47,14 +49,15 @@ def run(
             )
         name = names[0] if tensor is None else tensor
         info, value = reader.info(name), reader.tensor(name)
+    foreign: Any = None if isinstance(value, QTensor | np.ndarray) else value
     quantized = value if isinstance(value, QTensor) else None
-    source = None if isinstance(value, QTensor) else value
+    source = None if isinstance(value, QTensor) else np.asarray(value)
     if scheme is not None and source is not None:
         try:
             quantized = ops.quantize(source, scheme, backend=settings.backend, threads=settings.threads)
         except errors.QuantError as error:
             raise error.for_tensor(name) from None
-    shown = value.dequantize() if isinstance(value, QTensor) else value
+    shown = value.dequantize() if isinstance(value, QTensor) else np.asarray(value)
     facts = statistics(shown)
     counts, bars = histogram(shown)
     dims = "x".join(map(str, info.shape)) or "scalar"
@@ -76,6 +79,9 @@ def run(
         "statistics": facts,
         "histogram": counts,
     }
+    if foreign is not None:
+        more, text = _foreign_part(foreign, info.origin)
+        document["foreign"], lines = more, [*lines, *text]
     if quantized is not None:
         more, text = _quantized_part(quantized, source)
         document["quantized"], lines = more, [*lines, *text]
@@ -89,6 +95,19 @@ def run(
             "option-value", option="--block", expected="given with --scheme for a plain tensor", got="alone"
         )
     return Result(document, lines)
+
+
+def _foreign_part(tensor: Any, origin: str) -> tuple[dict[str, Any], list[str]]:
+    """What a form that no scheme expresses consists of."""
+    document: dict[str, Any] = {"origin": origin}
+    lines = [f"stored as {origin}, which no scheme expresses: the values are what it decodes to"]
+    for word in ("scales", "minima", "zeros"):
+        grid = getattr(tensor, word, None)
+        document[word] = None if grid is None else statistics(grid)
+        if grid is not None:
+            shape, facts = "x".join(map(str, grid.shape)), document[word]
+            lines.append(f"  {word} {shape}: {facts.get('min', 0):.6g} to {facts.get('max', 0):.6g}")
+    return document, lines
 
 
 def _quantized_part(q: QTensor, source: np.ndarray | None) -> tuple[dict[str, Any], list[str]]:

@@ -26,9 +26,9 @@ _WORST = 5
 
 def run(
     settings: Settings,
-    source: Annotated[Path, typer.Argument(metavar="IN", help="A .safetensors, .bpk, .npz or .npy file.")],
+    source: Annotated[Path, typer.Argument(metavar="IN", help="A .safetensors, .bpk, .gguf, .npz or .npy file.")],
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write: .safetensors, .bpk or .npz.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write: .safetensors, .bpk, .gguf or .npz.")],
     scheme: Annotated[str, typer.Option("--scheme", "-s", help="A scheme's text or a preset's name.")],
     calibration: Annotated[str | None, typer.Option(help="minmax, absmean, percentile[:P] or mse.")] = None,
     scale_rounding: Annotated[str | None, typer.Option(help="up, nearest, floor or even.")] = None,

@@ -115,7 +115,7 @@ def test_convert_within_bpk_keeps_identities_and_scalars(run):
 
 
 def test_quantize_for_burn_turns_first_and_keeps_identities(run, tmp_path):
-    code, out, err = run("quantize", MNIST, "-o", "q.bpk", "--scheme", "burn-int4", "--include", "fc[12].weight")
+    code, _, err = run("quantize", MNIST, "-o", "q.bpk", "--scheme", "burn-int4", "--include", "fc[12].weight")
     assert code == 0, err
     with qcore.open(MNIST) as f, qcore.open("q.bpk") as g:
         assert g.tensor("fc1.weight") == qcore.quantize(f.tensor("fc1.weight"), "burn-int4")

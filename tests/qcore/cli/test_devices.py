@@ -1,4 +1,4 @@
-"""``qcore devices`` and what ``qcore doctor`` says of OpenCL: a sentence and a remedy for everything that is missing."""
+"""``qcore devices`` and what ``qcore doctor`` says of OpenCL: a sentence and a remedy for all that is missing."""
 
 import dataclasses
 

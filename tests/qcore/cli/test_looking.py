@@ -57,6 +57,8 @@ def test_the_document_of_info_keeps_its_keys(document, small):
                         "nbytes": None,
                         "bits_per_weight": None,
                         "rules": {},
+                        "origin": None,
+                        "fidelity": None,
                     }
                 ],
                 "parameters": None,

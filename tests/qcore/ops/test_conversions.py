@@ -47,7 +47,9 @@ def test_every_small_shape_packs_and_comes_back_with_zero_padding(value: str, st
             assert back.dtype == (np.int8 if signed else np.uint8)
             assert np.array_equal(back, codes)
             used = sum(int(code) & ((1 << row.bits) - 1) for code in codes.reshape(-1))
-            fields = words.astype(np.uint64) & (0xFF if store == "native" or words.dtype == np.uint8 else 0xFFFFFFFF)
+            fields = words.astype(np.uint64) & (
+                0xFF if store == "native" or words.dtype == np.uint8 else 0xFFFFFFFF
+            )
             width = 8 if store == "native" else row.bits
             total = sum((int(word) >> shift) & ((1 << width) - 1) for word in fields.reshape(-1)
                         for shift in range(0, 8 * words.dtype.itemsize, width))  # fmt: skip
@@ -79,7 +81,9 @@ def test_codes_and_words_that_do_not_fit_are_refused(call: Any, code: str) -> No
 
 @pytest.mark.parametrize("backend", ["cpu", "reference", "burn-ndarray"])
 def test_plain_data_is_refused_before_anything_else(backend: str) -> None:
-    with pytest.raises(errors.DTypeError, match=r"Invalid dtype \(expected DType::QFloat, got F32\)") as caught:
+    with pytest.raises(
+        errors.DTypeError, match=r"Invalid dtype \(expected DType::QFloat, got F32\)"
+    ) as caught:
         qcore.from_data(TensorData(b"\0" * 4, (1,), "F32"), backend=backend)
     assert caught.value.code == "not-quantized-data"
 
@@ -96,7 +100,13 @@ def test_lookup_data_needs_its_table_handed_over() -> None:
 
 @pytest.mark.parametrize(
     ("size", "code"),
-    [(0, "global-short"), (3, "global-short"), (5, "block-scales-short"), (9, "data-short"), (15, "data-long")],
+    [
+        (0, "global-short"),
+        (3, "global-short"),
+        (5, "block-scales-short"),
+        (9, "data-short"),
+        (15, "data-long"),
+    ],
 )
 def test_bytes_of_another_length_are_refused(size: int, code: str) -> None:
     with pytest.raises(errors.FormatError) as caught:

@@ -121,9 +121,13 @@ def test_a_non_finite_element_is_named_with_count_index_and_value() -> None:
     assert caught.value.params["index"] == 75
 
 
-@pytest.mark.parametrize("scheme", ["int8", "int4-b32", "nvfp4", "mxfp4", "nf4", "fp8-channel", "bitnet", "int8-channel"])
+@pytest.mark.parametrize(
+    "scheme", ["int8", "int4-b32", "nvfp4", "mxfp4", "nf4", "fp8-channel", "bitnet", "int8-channel"]
+)
 @pytest.mark.parametrize("calibration", [None, "mse", "percentile:99"])
-def test_computed_parameters_give_the_bytes_of_the_calibration(x: np.ndarray, scheme: str, calibration: str) -> None:
+def test_computed_parameters_give_the_bytes_of_the_calibration(
+    x: np.ndarray, scheme: str, calibration: str
+) -> None:
     if (scheme, calibration) == ("bitnet", None):
         calibration = "absmean"
     params = qcore.compute_qparams(x, scheme, calibration)
@@ -152,7 +156,9 @@ def test_tied_rows_share_one_scale_over_the_largest_blocks_that_fit(x: np.ndarra
     for calibration in ("absmean", "percentile:99", "mse"):
         tied = qcore.quantize(wide, "q4s/u32/b32:f16", tied="row", calibration=calibration)
         assert (tied.scales == tied.scales[:, :1]).all()
-        assert tied == qcore.quantize(wide, "q4s/u32/b32:f16", tied="row", calibration=calibration, backend="reference")
+        assert tied == qcore.quantize(
+            wide, "q4s/u32/b32:f16", tied="row", calibration=calibration, backend="reference"
+        )
     prime = qcore.quantize(np.ones((2, 257), np.float32), "int8-channel")
     assert str(prime.scheme) == "q8s/native/b1:f32"
     nvfp4 = qcore.quantize(wide, "nvfp4", tied="row")

@@ -9,7 +9,16 @@ import qcore
 from qcore import errors
 
 X = np.random.default_rng(3).normal(size=(24, 96)).astype(np.float32)
-SCHEMES = ("int8", "q8s/u32/b32:f16", "q4s/u32:1/b8x1:bf16", "nvfp4", "mxfp4", "nf4", "q2s/u32/b5:f32", "int8-channel")
+SCHEMES = (
+    "int8",
+    "q8s/u32/b32:f16",
+    "q4s/u32:1/b8x1:bf16",
+    "nvfp4",
+    "mxfp4",
+    "nf4",
+    "q2s/u32/b5:f32",
+    "int8-channel",
+)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +74,10 @@ def test_halves_and_doubles_and_parts_of_arrays_are_taken(queue):
         assert q.to_data() == qcore.quantize(x, "int8-b32").to_data()
     part = arrays.to_device(queue, X)[5:9]
     assert part.offset
-    assert qcore.quantize(part, "int8-b32", backend="opencl").to_data() == qcore.quantize(X[5:9], "int8-b32").to_data()
+    assert (
+        qcore.quantize(part, "int8-b32", backend="opencl").to_data()
+        == qcore.quantize(X[5:9], "int8-b32").to_data()
+    )
 
 
 def test_the_events_of_an_array_are_waited_for(queue):
