@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from PyQt6.QtCore import QEvent, Qt
-from PyQt6.QtGui import QAction, QKeySequence
 from PyQt6.QtWidgets import (
     QDockWidget,
     QLabel,
@@ -20,7 +19,6 @@ from PyQt6.QtWidgets import (
 )
 
 from .. import intents as i
-from ..actions import ACTIONS, MENUS
 from ..panels import PANELS
 from ..present import status
 from ..state import State
@@ -28,6 +26,7 @@ from ..store import Store
 from . import theme
 from .commands import Commands
 from .frame import NoticeBar, Watcher, Welcome
+from .menus import add_actions
 from .settings_file import Remembered
 
 __all__ = ["MainWindow"]
@@ -48,7 +47,7 @@ class MainWindow(QMainWindow):
         self.panels: dict[str, QWidget] = {panel.key: panel.make()(store.dispatch) for panel in PANELS}
         self.commands = Commands(self, store.dispatch, lambda: self.store.state, self.panels.__getitem__)
         self._lay_out()
-        self._add_actions()
+        self._actions = add_actions(self, store.dispatch, self.commands.run)
         self._add_status()
         self._watcher = Watcher(self, lambda: store.dispatch(i.FileChanged()))
         geometry, placed = remembered.geometry()
@@ -96,34 +95,6 @@ class MainWindow(QMainWindow):
         room.addWidget(self.notice)
         room.addWidget(self.pages, 1)
         self.setCentralWidget(centre)
-
-    def _add_actions(self) -> None:
-        menus = {name: self.menuBar().addMenu(name) for name in MENUS}
-        bar = self.addToolBar("Main")
-        bar.setObjectName("main")
-        bar.setMovable(False)
-        self._actions: list[tuple[Any, QAction]] = []
-        menu_before = ""
-        for row in ACTIONS:
-            action = QAction(row.text, self)
-            keys = f" ({row.shortcut})" if row.shortcut else ""
-            action.setToolTip(f"{row.tip}{keys}")
-            action.setStatusTip(row.tip)
-            if row.shortcut:
-                action.setShortcut(QKeySequence(row.shortcut))
-            action.setCheckable(row.checked is not None)
-            if row.intent is not None:
-                action.triggered.connect(lambda _=False, wanted=row.intent: self.store.dispatch(wanted))
-            else:
-                action.triggered.connect(lambda _=False, name=row.command: self.commands.run(name))
-            menus[row.menu].addAction(action)
-            self.addAction(action)
-            if row.bar:
-                if menu_before not in ("", row.menu):
-                    bar.addSeparator()
-                menu_before = row.menu
-                bar.addAction(action)
-            self._actions.append((row, action))
 
     def _add_status(self) -> None:
         self.cursor_text, self.job_text = QLabel(), QLabel()

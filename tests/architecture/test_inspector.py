@@ -7,7 +7,7 @@ import source
 QT = {"PyQt6", "pyqtgraph"}
 SHARED = {"table", "theme", "axes", "overlay"}
 """Parts that widgets are made of; everything else in the folder is a panel or the frame."""
-FRAME = {"main_window", "commands", "frame", "settings_file", "worker"}
+FRAME = {"main_window", "menus", "commands", "frame", "settings_file", "worker"}
 
 
 def _imports(path):
