@@ -13,7 +13,7 @@ KERNEL_SOURCES := $(shell find qcore_ext -name '*.pyx' -o -name '*.pxd' -o -name
 LINT_PATHS := .
 
 .DEFAULT_GOAL := help
-.PHONY: help system-deps venv build demo test lint reliability docs errors-doc screenshots drive readme-numbers sweep32 sweep-opencl bench wheel clean distclean
+.PHONY: help system-deps venv build demo test lint reliability interop docs errors-doc screenshots drive readme-numbers sweep32 sweep-opencl bench wheel clean distclean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ reliability: venv  ## sanitizers, fuzzing, kill tests: about half an hour on two
 	PYTHON=$(PY) bash tools/sanitize.sh
 	$(PY) tools/requirements.py fuzz | $(PY) -m pip install --quiet -r /dev/stdin
 	$(PY) -m pytest -m reliability -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
+
+interop: venv  ## files against Burn itself, built with cargo: about twenty minutes the first time
+	QCORE_INTEROP=1 $(PY) -m pytest -m reliability tests/interop $(PYTEST_ARGS)
 
 docs: venv  ## the API reference, from the docstrings, into docs/_build
 	$(PY) tools/build_docs.py

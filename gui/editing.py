@@ -135,7 +135,7 @@ def repairs(
     Examples
     --------
     >>> [label for label, _ in repairs(Choice("q4s/native/b32:f16"), (64, 64), "opencl", "quantize")][:2]
-    ['store u32', 'store packed']
+    ['store u32', 'value Q8F']
     """
     found: list[tuple[str, Choice]] = []
     for label, changed in _neighbours(choice):

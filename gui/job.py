@@ -68,6 +68,12 @@ def run(job: Job, session: Session, token: Token, emit: Emit) -> None:
         emit((reports.Cancelled if token.is_set() else reports.Finished)(job.slot, job.serial))
     except errors.OperationCancelled:
         emit(reports.Cancelled(job.slot, job.serial))
+    except errors.FormatError as problem:
+        # a file that was closed under a job was closed because something else is looked at now
+        if problem.code == "file-closed":
+            emit(reports.Cancelled(job.slot, job.serial))
+        else:
+            emit(reports.Failed(job.slot, job.serial, message_of(problem)))
     except Exception as problem:  # noqa: BLE001  # the one boundary of the workers: everything becomes a message
         emit(reports.Failed(job.slot, job.serial, message_of(problem)))
 

@@ -194,10 +194,13 @@ class SweepJob(Job):
 
 def _marked(table: Any) -> Any:
     """The table with the front of all its rows marked; they were tried one by one."""
-    from qcore.analysis.sweep import _marked as marked
+    from qcore.analysis import pareto
     from qcore.analysis.table import SweepTable
 
-    return SweepTable(marked(list(table)))
+    measured = [n for n, row in enumerate(table) if row.report is not None and row.report.count]
+    points = [(table[n].bits_per_weight, table[n].report.sqnr_db) for n in measured]
+    marks = dict(zip(measured, pareto.front(points), strict=True))
+    return SweepTable([replace(row, pareto=marks.get(n, False)) for n, row in enumerate(table)])
 
 
 SWEEP_SAMPLE: Final = 1 << 21

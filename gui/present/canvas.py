@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -84,12 +85,20 @@ def grid_lines(
 def present(state: State) -> CanvasData:
     """Return what the first canvas draws: A, B, or in a comparison A."""
     letter = "A" if state.compare else state.showing
-    return _present(state, state.picture, letter)
+    return _present(state, _level(state.picture, state.picture_b if state.compare else None), letter)
 
 
 def present_b(state: State) -> CanvasData:
     """Return what the second canvas draws: B."""
-    return _present(state, state.picture_b if state.compare else None, "B")
+    return _present(state, _level(state.picture_b, state.picture) if state.compare else None, "B")
+
+
+@lru_cache(maxsize=4)
+def _level(picture: Picture | None, other: Picture | None) -> Picture | None:
+    """The picture with colours that end where those of the other one beside it do."""
+    if picture is None or other is None or picture.kind != other.kind:
+        return picture
+    return replace(picture, low=min(picture.low, other.low), high=max(picture.high, other.high))
 
 
 def _present(state: State, picture: Picture | None, letter: str) -> CanvasData:

@@ -6,6 +6,8 @@ from typing import Any
 
 from PyQt6.QtCore import QEvent, Qt
 from PyQt6.QtWidgets import (
+    QAbstractButton,
+    QComboBox,
     QDockWidget,
     QLabel,
     QMainWindow,
@@ -59,6 +61,8 @@ class MainWindow(QMainWindow):
             self.restoreGeometry(geometry)
         if placed is not None:
             self.restoreState(placed, 1)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setFocus()
         store.listen(self.draw)
         self.draw(store.state)
 
@@ -139,6 +143,14 @@ class MainWindow(QMainWindow):
         self.pages.setCurrentIndex(0 if state.file is None else 1)
         path = "" if state.file is None or state.file.format == "memory" else state.file.path
         self._watcher.watch(path)
+
+    def event(self, event: Any) -> bool:
+        """Space and Enter belong to a button that has the focus before they are shortcuts."""
+        pressed = event.type() == QEvent.Type.ShortcutOverride and event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Return)
+        if pressed and isinstance(self.focusWidget(), QAbstractButton | QComboBox):
+            event.accept()
+            return True
+        return bool(super().event(event))
 
     def dragEnterEvent(self, event: Any) -> None:
         """Files are taken."""

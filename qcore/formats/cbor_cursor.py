@@ -263,6 +263,4 @@ class Cursor:
             return [self._small(left, what) for _ in self.items(what)]
         if major == _TEXT:
             return self.text(what)
-        if major == _BYTES:
-            raise self.fault(self.shown(), what)
         return self._scalar()[1]

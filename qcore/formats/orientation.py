@@ -159,7 +159,10 @@ def arranged(
 def _arranged(reader: Reader, move: Move, for_burn: bool, said: Callable[[str], None] | None) -> Deferred:
     found = Deferred.of(reader, move.name)
     if not move.transpose:
-        return replace(found, info=replace(found.info, name=move.target), load=_told(found.load, move, said))
+        raw = None if found.raw is None else _told(found.raw, move, said)
+        return replace(
+            found, info=replace(found.info, name=move.target), load=_told(found.load, move, said), raw=raw
+        )
 
     def load() -> Any:
         import numpy as np

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -22,7 +22,7 @@ from qcore.formats.safetensors_header import METADATA, PREFIX_BYTES, read_header
 if TYPE_CHECKING:
     import numpy as np
 
-    from qcore.formats.content import Content
+    from qcore.formats.content import Content, Group
     from qcore.formats.protocol import Entry
     from qcore.formats.source import Source
 
@@ -112,16 +112,34 @@ def write(file: BinaryIO, path: str, content: Content) -> None:
         places[entry.name] = start
         start += entry.nbytes
     for group in content.groups:
-        arrays = group.load()
-        for entry in group.entries:
-            data = _stored_bytes(arrays[entry.name], entry)
-            file.seek(places[entry.name])
-            file.write(data.data)
+        for name, pieces in _pieces(group):
+            file.seek(places[name])
+            written = _written(file, pieces)
             if content.digests:
-                texts[DIGEST_KEY + entry.name] = digest((data.data,))
+                texts[DIGEST_KEY + name] = digest(written)
+            else:
+                for _ in written:
+                    pass
     if content.digests:
         file.seek(0)
         file.write(_header(ordered, texts, path))
+
+
+def _pieces(group: Group) -> Iterator[tuple[str, Iterable[Any]]]:
+    """The bytes of each array of a group: streamed where the source has them as they are."""
+    if group.raw is not None:
+        yield group.entries[0].name, group.raw()
+        return
+    arrays = group.load()
+    for entry in group.entries:
+        yield entry.name, (_stored_bytes(arrays[entry.name], entry).data,)
+
+
+def _written(file: BinaryIO, pieces: Iterable[Any]) -> Iterator[Any]:
+    """Write pieces, and hand each on."""
+    for piece in pieces:
+        file.write(piece)
+        yield piece
 
 
 def _order(entry: Entry, path: str) -> int:

@@ -109,9 +109,12 @@ def test_a_file_larger_than_the_memory_allowed_is_written_again(tmp_path):
         "with qcore.open(sys.argv[1]) as f:\n"
         "    qcore.save(sys.argv[2], f, {'k': 'v'})\n"
         "    qcore.save(sys.argv[3], {'a': Deferred.of(f, 'big')})\n"
+        "    qcore.save(sys.argv[4], f, provenance=True)\n"
+        "with qcore.open(sys.argv[4]) as f:\n"
+        "    qcore.save(sys.argv[2], f, layout='keep', overwrite=True)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
-    words = [sys.executable, "-c", child, path, tmp_path / "told.bpk", tmp_path / "new.bpk"]
+    words = [sys.executable, "-c", child, path, tmp_path / "told.bpk", tmp_path / "new.bpk", tmp_path / "x.safetensors"]
     result = subprocess.run(words, capture_output=True, text=True, cwd=source.ROOT, check=False)
     assert result.returncode == 0, result.stderr
     assert int(result.stdout) < 512 << 10

@@ -192,3 +192,18 @@ def test_info_says_what_is_unusual(run, document):
     assert code == 0
     assert "0.19" in err
     assert "0.19" in document("info", "x.bpk")["files"][0]["notes"][0]
+
+
+@pytest.mark.parametrize("layouts", [("keep", "keep"), ("torch-to-burn", "burn-to-torch")])
+def test_exact_blocks_of_gguf_survive_the_way_through_a_bpk_byte_for_byte(run, tmp_path, layouts):
+    tensors_of_ggml = {"a.weight": "q8_0", "b.weight": "q4_0", "c.weight": "mxfp4", "d.weight": "e2m1/packed/b16:ue4m3"}
+    qcore.save("m.gguf", {name: qcore.quantize(X, scheme) for name, scheme in tensors_of_ggml.items()} | {"n": X[0]})
+    there, back = layouts
+    code, _, err = run("convert", "m.gguf", "-o", "b.bpk", "--layout", there)
+    assert code == 0, err
+    code, _, err = run("convert", "b.bpk", "-o", "back.gguf", "--layout", back)
+    assert code == 0, err
+    with qcore.open("m.gguf") as f, qcore.open("back.gguf") as g:
+        for name in f.names():
+            assert g.info(name).shape == f.info(name).shape
+            assert b"".join(g.stored.raw(name)) == b"".join(f.stored.raw(name)), name
