@@ -60,13 +60,6 @@ def main(folder):
     i, choice = loaded("intents"), loaded("state").Choice
     folder.mkdir(parents=True, exist_ok=True)
 
-    dark = Camera(folder, "dark")
-    dark.send(i.OpenSample())
-    dark.settle()
-    dark.send(i.SetChoice(choice("int4-b32")), i.PickPlace((84, 170)))
-    dark.shot("overview")
-    dark.close()
-
     light = Camera(folder, "light")
     light.send(i.OpenSample())
     light.settle()
@@ -87,6 +80,13 @@ def main(folder):
     light.send(i.ApplyAsB(choice("int2-b32")), i.Fit(), i.Toggle("compare"))
     light.shot("compare")
     light.close()
+
+    dark = Camera(folder, "dark")
+    dark.send(i.OpenSample())
+    dark.settle()
+    dark.send(i.SetChoice(choice("int4-b32")), i.PickPlace((84, 170)))
+    dark.shot("overview")
+    dark.close()
 
 
 if __name__ == "__main__":
