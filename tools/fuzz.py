@@ -172,6 +172,166 @@ def file_of(suffix: str) -> Callable[[bytes], None]:
     return read
 
 
+def checkpoint() -> Callable[[bytes], None]:
+    """A folder with an index and a configuration that the input changes in some places, or writes itself.
+
+    The arrays are those of several conventions at once; which of them lie where, under which names and what is
+    declared about them, the input says.
+    """
+    import qcore
+    from qcore import errors
+
+    shared_memory = Path("/dev/shm")
+    folder = Path(tempfile.mkdtemp(dir=shared_memory if shared_memory.is_dir() else None))
+    arrays = _checkpoint_arrays()
+    index, config = folder / "model.safetensors.index.json", folder / "config.json"
+
+    def read(data: bytes) -> None:
+        choices = Choices(data)
+        kind = choices.byte() % 8
+        names = sorted(arrays)
+        placed = {name: arrays[name] for _ in range(1 + choices.byte() % 2) for name in choices.of(SETS).split()}
+        for _ in range(choices.byte() % 4):
+            name = choices.of(names)
+            change = choices.byte() % 4
+            if change == 0:
+                placed.pop(name, None)
+            elif change == 1:
+                placed[name] = arrays[choices.of(names)]
+            elif change == 2:  # other bytes of the same kind
+                kinds = placed.get(name, arrays[name])
+                body = bytes(choices.byte() for _ in range(min(kinds.nbytes, 16)))
+                whole = (body + kinds.tobytes())[: kinds.nbytes]
+                placed[name] = np.frombuffer(whole, kinds.dtype).reshape(kinds.shape)
+            else:
+                placed[name] = arrays[name].reshape(-1)
+        about = {"block_size": choices.of((16, 32)), "is_swizzled_scales": choices.of((False, True))}
+        told = {"_type": choices.of(("NVFP4Tensor", "MXTensor", "Int8Tensor")), "_data": about}
+        texts = {"tensor_names": '["e.weight"]', "e.weight": json.dumps(told)} if choices.byte() % 2 else {}
+        (folder / "a.safetensors").write_bytes(_plain_safetensors(placed, texts))
+        weights: Any = dict.fromkeys(placed, "a.safetensors")
+        if choices.byte() % 4 == 0:
+            weights[choices.of(names)] = choices.of(("a.safetensors", "b.safetensors", "../a.safetensors", 3, None))
+        block = {choices.of(CONFIG_KEYS): choices.of(CONFIG_VALUES) for _ in range(choices.byte() % 6)}
+        block["quant_method"] = choices.of(METHODS)
+        beside: Any = {"quantization_config": block} if choices.byte() % 4 else {"quantization": block}
+        rest = choices.rest()
+        index.write_bytes(rest if kind == 1 else json.dumps({"weight_map": weights}).encode())
+        config.write_bytes(rest if kind == 2 else json.dumps(beside).encode())
+        # a shard that is not there is the system's error, which passes unchanged
+        with contextlib.suppress(errors.QuantError, FileNotFoundError), qcore.open(folder) as file:
+            for name in file.names():
+                file.info(name)
+                with contextlib.suppress(errors.QuantError):
+                    np.asarray(file.tensor(name))
+
+    return read
+
+
+def _plain_safetensors(arrays: dict[str, Any], texts: dict[str, str]) -> bytes:
+    """A file without the care of the real writer, which costs most of a run."""
+    from qcore.formats.dtypes import BY_NAME
+
+    header: dict[str, Any] = {"__metadata__": texts}
+    body = b""
+    for name, array in arrays.items():
+        end = len(body) + array.nbytes
+        code = BY_NAME[array.dtype.name].code
+        header[name] = {"dtype": code, "shape": list(array.shape), "data_offsets": [len(body), end]}
+        body += array.tobytes()
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + body
+
+
+NESTED = "i.weight i.weight.absmax i.weight.nested_absmax"
+# arrays that belong together
+SETS = (
+    "a.weight_packed a.weight_scale a.weight_shape",
+    "a.weight_packed a.weight_scale a.weight_shape a.weight_zero_point",
+    "a.weight_packed a.weight_scale a.weight_shape a.weight_g_idx",
+    "a.weight a.weight_scale_inv",
+    "a.qweight a.qzeros a.scales a.g_idx",
+    "h.qweight h.qzeros h.scales",
+    "b.weight b.weight.absmax b.weight.quant_map b.weight.quant_state.bitsandbytes__nf4",
+    f"{NESTED} i.weight.quant_map i.weight.nested_quant_map i.weight.quant_state.bitsandbytes__nf4",
+    "c_blocks c_scales",
+    "d.weight d.scales",
+    "j.weight j.scales j.biases",
+    "e._weight_qdata e._weight_scale",
+    "f.weight f.weight_scale f.weight_scale_2",
+    "f.weight_packed f.weight_scale f.weight_global_scale",
+    "g.weight g.weight_scale",
+    "k.weight k.SCB",
+)
+METHODS = ("compressed-tensors", "fp8", "modelopt", "gptq", "awq", "bitsandbytes", "mxfp4", "mlx", "torchao", "", 7)
+CONFIG_KEYS = ("bits", "group_size", "sym", "desc_act", "checkpoint_format", "weight_block_size", "config_groups", "a")
+CONFIG_VALUES: tuple[Any, ...] = (
+    *(2, 4, 8, 16, 32, 0, -1, True, False, None, "gptq_v2", [128, 128], [16, 2], [0, 3], []),
+    {"g": {"weights": {"num_bits": 4, "block_structure": [8, 8]}}},
+    {"g": {"weights": {"num_bits": 8}}},
+    {"g": 3},
+    {"bits": 4, "group_size": 16},
+)
+
+
+def _checkpoint_arrays() -> dict[str, Any]:
+    """Arrays under the names of several conventions, those of each fitting together."""
+    import ml_dtypes
+
+    def e4m3(*shape: int) -> Any:
+        return np.ones(shape, ml_dtypes.float8_e4m3fn)
+
+    half, byte, word, single = np.float16, np.uint8, np.int32, np.float32
+    plain = {"quant_type": "nf4", "blocksize": 64, "shape": [4, 32]}
+    nested = {**plain, "nested_blocksize": 256, "nested_offset": 0.5}
+    state, inner = (np.frombuffer(json.dumps(told).encode(), byte) for told in (plain, nested))
+    table = np.linspace(-1, 1, 16, dtype=single)
+    return {
+        "a.weight_packed": np.ones((4, 4), word),
+        "a.weight_scale": np.ones((4, 2), half),
+        "a.weight_shape": np.array([4, 32], np.int64),
+        "a.weight_zero_point": np.zeros((4, 2), np.int8),
+        "a.weight_g_idx": np.zeros(32, word),
+        "a.weight_scale_inv": np.ones((1, 1), single),
+        "a.weight": e4m3(4, 32),
+        "a.qweight": np.ones((4, 16), word),
+        "a.qzeros": np.full((2, 2), 0x77777777, word),
+        "a.scales": np.ones((2, 16), half),
+        "a.g_idx": (np.arange(32) // 16).astype(word),
+        "h.qweight": np.ones((32, 2), word),
+        "h.qzeros": np.ones((2, 2), word),
+        "h.scales": np.ones((2, 16), half),
+        "b.weight": np.ones((64, 1), byte),
+        "b.weight.absmax": np.ones(2, single),
+        "b.weight.quant_map": table,
+        "b.weight.quant_state.bitsandbytes__nf4": state,
+        "i.weight": np.ones((64, 1), byte),
+        "i.weight.absmax": np.ones(2, byte),
+        "i.weight.quant_map": table,
+        "i.weight.nested_absmax": np.ones(1, single),
+        "i.weight.nested_quant_map": np.linspace(-1, 1, 256, dtype=single),
+        "i.weight.quant_state.bitsandbytes__nf4": inner,
+        "c_blocks": np.ones((2, 3, 16), byte),
+        "c_scales": np.ones((2, 3), byte),
+        "d.weight": np.ones((2, 8), np.uint32),
+        "d.scales": np.ones((2, 2), byte),
+        "j.weight": np.ones((2, 8), np.uint32),
+        "j.scales": np.ones((2, 4), half),
+        "j.biases": np.ones((2, 4), half),
+        "e._weight_qdata": np.ones((4, 16), byte),
+        "e._weight_scale": np.ones((4, 1), byte),
+        "f.weight": np.ones((4, 16), byte),
+        "f.weight_scale": e4m3(4, 2),
+        "f.weight_scale_2": np.ones((), single),
+        "f.weight_packed": np.ones((4, 16), byte),
+        "f.weight_global_scale": np.ones(1, single),
+        "g.weight": np.ones((4, 32), np.int8),
+        "g.weight_scale": np.ones((4, 1), single),
+        "k.weight": np.ones((4, 32), np.int8),
+        "k.SCB": np.ones(4, single),
+    }
+
+
 def _file_seeds(suffix: str) -> list[bytes]:
     import qcore
 
@@ -240,6 +400,7 @@ TARGETS: dict[str, tuple[Callable[[], Callable[[bytes], None]], Callable[[], lis
     "scheme-text": (lambda: scheme_text, _text_seeds),
     "scheme-dict": (lambda: scheme_dict, _choice_seeds),
     "tensor-data": (lambda: tensor_data, _choice_seeds),
+    "checkpoint": (checkpoint, _choice_seeds),
     **{
         suffix[1:]: (lambda suffix=suffix: file_of(suffix), lambda suffix=suffix: _file_seeds(suffix))  # type: ignore[misc]
         for suffix in SUFFIXES
@@ -262,6 +423,8 @@ def main() -> None:
         for name in ("burnpack", "gguf", "npy", "npz", "safetensors"):
             importlib.import_module(f"qcore.formats.{name}_file")
         importlib.import_module("qcore.formats.gguf_repack")
+        for row in importlib.import_module("qcore.formats.conventions.table").CONVENTIONS:
+            importlib.import_module(f"qcore.formats.conventions.{row.module}")
     logging.disable(logging.WARNING)
     make_target, make_seeds = TARGETS[sys.argv.pop(1)]
     with tempfile.TemporaryDirectory() as corpus:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -22,6 +22,10 @@ LayoutOption: TypeAlias = Annotated[
 ]
 MapOption: TypeAlias = Annotated[
     Path | None, typer.Option("--map", help="A TOML file of new names and transposes by glob.")
+]
+
+ConventionOption: TypeAlias = Annotated[
+    str | None, typer.Option(help="How they lie in the output: qcore, or compressed-tensors (for folders).")
 ]
 
 
@@ -47,8 +51,13 @@ def arrange(
     layout: str | None,
     map_file: Path | None,
     said: Callable[[str], None] | None = None,
+    *,
+    folder: bool = False,
 ) -> Arrangement:
-    """Plan the tensors of an open file for a format; refuses a burnpack whose layout is not stated."""
+    """Plan the tensors of an open file for a format; refuses a burnpack whose layout is not stated.
+
+    In a folder every linear weight lies as ``[out, in]``: those that others keep the other way are turned.
+    """
     from qcore.formats import orientation
     from qcore.formats.orientation_map import read_map, unmatched
     from qcore.formats.store import texts_for
@@ -59,6 +68,13 @@ def arrange(
     if for_burn and layout is None:
         orientation.demand_layout(reader, infos, rules)
     moves = orientation.plan(infos, layout or orientation.KEEP, rules)
+    if folder and layout is None:
+        moves = tuple(
+            replace(move, transpose=True, reason="[in, out] in its file")
+            if orientation.lies_turned(info) and move.reason == "kept"
+            else move
+            for move, info in zip(moves, infos, strict=True)
+        )
     notes = [f"warning: {note}" for note in reader.notes]
     notes += [f"warning: the map's rule {rule} matches nothing" for rule in unmatched(rules, reader.names())]
     if not for_burn and layout is None and orientation.lies_as_burn(reader) and orientation.matrices(infos):

@@ -66,7 +66,7 @@ def run_jobs(
     }
     formats.save(
         out, tensors, overwrite=settings.overwrite, provenance=provenance, like=reader,
-        **{"metadata": dict(reader.metadata), **options},
+        **{"metadata": dict(reader.metadata), "companions": reader.folder, **options},
     )  # fmt: skip
     settings.progress(len(jobs), len(jobs), "")
 

@@ -77,6 +77,7 @@ _ROWS = (
             "qcore quantize w.npy -o w.npz --scheme nvfp4 --calibration mse",
             "qcore quantize m.safetensors -o q.safetensors --scheme int8 --exclude '*norm*' --on-invalid float",
             "qcore quantize m.safetensors -o q.safetensors --scheme int4-b32 --dry-run",
+            "qcore quantize MODEL -o MODEL-int4 --scheme int4-b32 --on-invalid float",
         ),
         BACKEND,
         THREADS,

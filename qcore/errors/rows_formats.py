@@ -60,11 +60,12 @@ ROWS: tuple[ErrorDoc, ...] = (
         ),
         when=(
             "Saving a quantized tensor, bfloat16 or a small float as a bare .npy, several tensors as one "
-            ".npy, or a dtype that the format does not know."
+            ".npy, a dtype that the format does not know, or a scheme that compressed-tensors has no form for."
         ),
         solutions=(
             "Save as .npz or .safetensors: both keep the scheme, the scales and every dtype.",
             "Dequantize, or convert the array to a dtype that the format knows.",
+            'In a folder, convention="qcore" (--convention qcore) takes every scheme.',
         ),
         refs=("npy-lost-dtype",),
     ),
@@ -97,5 +98,20 @@ ROWS: tuple[ErrorDoc, ...] = (
             "Patterns are globs over whole names: '*.weight', 'encoder.*'.",
         ),
         refs=("file-tensor-missing",),
+    ),
+    ErrorDoc(
+        code="folder-not-a-checkpoint",
+        family=FormatError,
+        message="{path} is no checkpoint that qcore opens: it holds {found}",
+        cause=(
+            "A folder is opened by its model.safetensors, else by the only index or the only safetensors file "
+            "in it."
+        ),
+        when="qcore.open with a folder that holds no safetensors file, or several and no index.",
+        solutions=(
+            "Name one of the files.",
+            "Fetch model.safetensors.index.json, which says what lies where.",
+        ),
+        refs=("file-not-recognised", "file-tensor-missing"),
     ),
 )

@@ -110,10 +110,14 @@ def _create(folder: Path, prefix: str) -> tuple[Path, BinaryIO]:
     while True:
         path = folder / f"{prefix}{secrets.token_hex(8)}.tmp"
         file = open(path, "xb")  # noqa: SIM115  # handed to the caller, whose block closes it
-        with suppress(OSError):  # some network file systems have no locks
+        try:
             _lock(file.fileno())
-        # between the two calls, another save may have taken the file for a dead writer's
-        if path.exists():
+            mine = True
+        except BlockingIOError:
+            mine = False  # another save holds it: it took the file, unlocked as yet, for a dead writer's
+        except OSError:
+            mine = True  # some network file systems have no locks
+        if mine and path.exists():
             return path, file
         file.close()
 

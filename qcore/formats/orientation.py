@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from qcore.formats.orientation_map import Rule
     from qcore.formats.protocol import Reader, StoredReader, TensorInfo
 
-__all__ = ["LAYOUTS", "Move", "arranged", "demand_layout", "lies_as_burn", "matrices", "plan"]
+__all__ = ["LAYOUTS", "Move", "arranged", "demand_layout", "lies_as_burn", "lies_turned", "matrices", "plan", "turned"]
 
 KEEP, TO_BURN, TO_TORCH = "keep", "torch-to-burn", "burn-to-torch"
 LAYOUTS: Final = (KEEP, TO_BURN, TO_TORCH)
@@ -33,6 +33,7 @@ _NORM: Final = re.compile(r"(?:^|_)(?:\w*norm|ln|bn|gn)(?:_?(?:\d+|[a-z]{1,3}))?
 _TO_BURN: Final = {"weight": "gamma", "bias": "beta"}
 _TO_TORCH: Final = {"gamma": "weight", "beta": "bias"}
 _SHOWN: Final = 8
+_TURNED: Final = " [in, out]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,8 @@ def _layout_move(info: TensorInfo, layout: str, names: set[str]) -> Move:
 
     if layout == KEEP:
         return stays("kept")
+    if layout == TO_BURN and lies_turned(info):
+        return stays("[in, out] in its file")
     head, dot, last = info.name.rpartition(".")
     module = _module(head)
     renames = _TO_BURN if layout == TO_BURN else _TO_TORCH
@@ -156,8 +159,27 @@ def arranged(
     return {move.target: _arranged(reader, move, for_burn, said) for move in moves}
 
 
+def lies_turned(info: TensorInfo) -> bool:
+    """Whether a tensor lies as ``[in, out]`` in a file of others, as some conventions of checkpoints have it."""
+    return info.origin.endswith(_TURNED)
+
+
+def turned(found: Deferred) -> Deferred:
+    """A tensor that lies as ``[in, out]`` in a file of others, as ``[out, in]``; any other as it is."""
+    if not lies_turned(found.info):
+        return found
+    return Deferred(_transposed_info(found.info, found.info.name, True), lambda: repacked(found.load().T))
+
+
 def _arranged(reader: Reader, move: Move, for_burn: bool, said: Callable[[str], None] | None) -> Deferred:
     found = Deferred.of(reader, move.name)
+    if for_burn and not move.transpose and lies_turned(found.info):
+        twice = turned(found)  # its words are packed along the other axis
+        return Deferred(
+            _transposed_info(twice.info, move.target, True),
+            _told(lambda: repacked(twice.load().T), move, said),
+        )
+    last = for_burn or lies_turned(found.info)  # nobody who keeps it the usual way packs another axis
     if not move.transpose:
         raw = None if found.raw is None else _told(found.raw, move, said)
         return replace(
@@ -172,9 +194,9 @@ def _arranged(reader: Reader, move: Move, for_burn: bool, said: Callable[[str], 
         tensor = found.load()
         if not isinstance(tensor, QTensor):
             return np.asarray(tensor).T  # one that no scheme expresses decodes
-        return repacked(tensor.T) if for_burn else tensor.T
+        return repacked(tensor.T) if last else tensor.T
 
-    return Deferred(_transposed_info(found.info, move.target, for_burn), _told(load, move, said))
+    return Deferred(_transposed_info(found.info, move.target, last), _told(load, move, said))
 
 
 def _told(load: Callable[[], Any], move: Move, said: Callable[[str], None] | None) -> Callable[[], Any]:
@@ -188,6 +210,7 @@ def _told(load: Callable[[], Any], move: Move, said: Callable[[str], None] | Non
 
 def _transposed_info(info: TensorInfo, name: str, for_burn: bool) -> TensorInfo:
     shape, scheme = info.shape[::-1], info.scheme
+    info = replace(info, origin=info.origin.removesuffix(_TURNED))
     if scheme is None:
         return replace(info, name=name, shape=shape)
     from qcore.layout import packing
@@ -203,9 +226,12 @@ def _transposed_info(info: TensorInfo, name: str, for_burn: bool) -> TensorInfo:
 
 
 def repacked(tensor: Any) -> Any:
-    """A quantized tensor with its words packed along the last axis; only bits move."""
+    """A quantized tensor with its words packed along the last axis; only bits move. Any other is as it is."""
+    from qcore.tensor import QTensor
     from qcore.tensor.layout_ops import with_store
 
+    if not isinstance(tensor, QTensor):
+        return tensor
     store = tensor.scheme.store
     return with_store(tensor, type(store)(store.kind, 0)) if store.packing_dim else tensor
 

@@ -157,6 +157,7 @@ class StoredReader:
         self.format = format
         self.source = source
         self.stored = stored
+        self.folder: Path | None = None  # where configuration and tokenizer lie, for a whole checkpoint
         own = getattr(stored, "infos", None)  # a format that knows quantized tensors itself
         self._infos = convention.infos(stored, str(self.path), limits) if own is None else own
 

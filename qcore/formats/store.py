@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from qcore import errors
-from qcore.formats import table
-from qcore.formats.atomic import atomic_write
+from qcore.formats import checkpoint, table
+from qcore.formats.atomic import atomic_write, destination_of
 from qcore.formats.limits import Limits
 from qcore.formats.protocol import StoredReader
 from qcore.formats.source import Source
 
 if TYPE_CHECKING:
-    from qcore.formats.protocol import Reader
+    from qcore.formats.protocol import Reader, TensorInfo
     from qcore.formats.table import FileFormat
 
-__all__ = ["open_file", "save", "texts_for"]
+__all__ = ["hold_destination", "hold_form", "open_file", "save", "texts_for"]
 
 PROVENANCE = "qcore.provenance"
 _PIECE = 1 << 20
@@ -38,7 +38,8 @@ def open_file(
     Parameters
     ----------
     path
-        A .safetensors, .bpk, .gguf, .npz or .npy file, recognised by its content.
+        A .safetensors, .bpk, .gguf, .npz or .npy file, recognised by its content; or a folder with a checkpoint in
+        it, or the index of one (``model.safetensors.index.json``).
     dtype
         What the elements of an .npy or .npz file are where NumPy's format lost it: a dtype or its name, or for .npz a
         mapping from tensor names to such.
@@ -68,12 +69,16 @@ def open_file(
     (('bias',), (3,), [0.0, 1.0, 2.0])
     """
     held = Limits(limits)
+    if checkpoint.is_checkpoint(path):
+        return checkpoint.open_checkpoint(path, held)
     source = Source(path)
     try:
         row = table.detect(source)
         options = {} if burn is None else {"burn": burn}
         _hold_options(options, row)
         stored = row.reader()(source, held, dtype, **options)
+        if row.name == "safetensors":
+            return checkpoint.wrapped(path, row.name, source, stored, held)
         return StoredReader(path, row.name, source, stored, held)
     except BaseException:
         source.close()
@@ -91,13 +96,17 @@ def save(
     layout: str | None = None,
     like: Reader | None = None,
     format: str | None = None,
+    convention: str | None = None,
+    shard_bytes: int | None = None,
+    companions: str | os.PathLike[str] | None = None,
 ) -> None:
     """Write tensors to a file: whole or not at all, and the same bytes for the same tensors.
 
     Parameters
     ----------
     path
-        The destination; its suffix names the format. It may be the file that ``tensors`` is being read from.
+        The destination; its suffix names the format. It may be the file that ``tensors`` is being read from. A path
+        that is a folder, ends with a slash or has no suffix becomes a checkpoint: shards, index, configuration.
     tensors
         Arrays and quantized tensors by name, or an open file. An open file of the same format, with nothing to add,
         is copied byte for byte; a .bpk of an older Burn is brought into the newest form.
@@ -118,6 +127,15 @@ def save(
         An open file whose texts beside tensors go along where the format is the same: scalars of a .bpk.
     format
         The format to write, where the suffix does not name it.
+    convention
+        How quantized tensors lie in .safetensors: ``"qcore"`` (the default of a single file; every scheme) or
+        ``"compressed-tensors"`` (the default of a folder; what vLLM and transformers load). For 8-bit integers the
+        latter takes a form: ``"compressed-tensors:pack-quantized"`` or ``":int-quantized"``.
+    shard_bytes
+        The size at which a folder's next shard begins; 5 GB unless given.
+    companions
+        A folder whose configuration and tokenizer files are copied along, with ``quantization_config`` brought up to
+        date; by default that of the checkpoint ``tensors`` is.
 
     Raises
     ------
@@ -136,17 +154,21 @@ def save(
     ...     f.tensor("w") == q
     True
     """
+    from qcore.formats import checkpoint_save
     from qcore.formats.content import gather
 
     target = Path(path)
-    row = table.for_suffix(target, format)
+    row = hold_destination(path, overwrite=None, format=format)
     name = str(target)
     options: dict[str, Any] = {} if burn is None else {"burn": burn}
     _hold_options(options, row)
     told = _provenance(provenance)
-    if isinstance(tensors, StoredReader):
+    folder = row.name == "safetensors" and format is None and checkpoint_save.is_folder(path)
+    if folder and companions is None and isinstance(tensors, StoredReader):
+        companions = tensors.folder
+    if isinstance(tensors, StoredReader) and not (folder and layout is None):
         like, moves = tensors, _moves(tensors, row, layout)
-        if not moves and (row.rewriter() or not (metadata or provenance)):
+        if not moves and convention is None and (row.rewriter() or not (metadata or provenance)):
             with atomic_write(target, overwrite=overwrite) as file:
                 _again(file, name, tensors, row, {**(metadata or {}), **told}, bool(provenance), options)
             return
@@ -157,16 +179,58 @@ def save(
             told |= orientation.recorded(tensors, layout, burnpack=for_burn)
             metadata = {**texts_for(tensors, row.name), **(metadata or {})}
             tensors = orientation.arranged(tensors, moves, for_burn=for_burn)
-    elif layout is not None:
+    elif layout is not None and not isinstance(tensors, StoredReader):
         raise errors.build("option-value", option="layout", expected="given with an open file", got=layout)
+    if folder:
+        checkpoint_save.save_checkpoint(
+            path, tensors, metadata, overwrite=overwrite, provenance=told, convention=convention,
+            shard_bytes=shard_bytes, companions=companions,
+        )  # fmt: skip
+        return
     content = gather(tensors, name, metadata, digests=bool(provenance))
     for key, text in told.items():
         content = content.with_text(key, text)
     if isinstance(like, StoredReader) and like.format == row.name and row.rewriter():
         options["like"] = like.stored
     content = replace(content, options=options)
+    if convention is not None:
+        content = checkpoint_save.as_file(content, tensors, name, convention, row.name)
     with atomic_write(target, overwrite=overwrite) as file:
         row.writer()(file, name, content)
+
+
+def hold_destination(
+    path: str | os.PathLike[str], *, overwrite: bool | None, format: str | None = None
+) -> FileFormat:
+    """Name the format of a destination, that of its files for a folder; refuse one that a save would refuse.
+
+    Parameters
+    ----------
+    path, format
+        As in :func:`save`.
+    overwrite
+        As there; None where nothing will be written.
+    """
+    from qcore.formats import checkpoint_save, new_folder
+
+    if format is None and checkpoint_save.is_folder(path):
+        if overwrite is not None:
+            new_folder.hold_replaceable(Path(os.path.realpath(path)), str(path), overwrite=overwrite)
+        return table.for_suffix(Path("model.safetensors"))
+    row = table.for_suffix(Path(path), format)
+    if overwrite is not None:
+        destination_of(path, overwrite=overwrite)
+    return row
+
+
+def hold_form(info: TensorInfo, path: str | os.PathLike[str], convention: str | None) -> None:
+    """Refuse a quantized tensor that a destination's convention has no form for, before anything is made."""
+    from qcore.formats import checkpoint_save
+
+    if convention is None and checkpoint_save.is_folder(path):
+        convention = checkpoint_save.COMPRESSED
+    if convention is not None:
+        checkpoint_save.hold_in_convention(info, str(path), convention)
 
 
 def _provenance(asked: bool | Mapping[str, str]) -> dict[str, str]:

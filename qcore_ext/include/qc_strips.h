@@ -322,18 +322,19 @@ QC_INLINE int32_t qc_signed(uint8_t field, int32_t sign) {
 static inline void qc_values(const qc_codec *k, const uint8_t *QC_RESTRICT fields, int64_t n,
                              float *QC_RESTRICT values) {
     int64_t i = 0;
+    int32_t mask = (1 << k->bits) - 1;
     if (k->kind == QC_INTEGER) {
         int32_t sign = 1 << (k->bits - 1);
         for (; i < n; i++) values[i] = (float)qc_signed(fields[i], sign);
         return;
     }
     if (k->bits <= 4) {
-        i = qc_values_of_table(k->table, fields, n, values);
+        i = qc_values_of_table(k->table, fields, n, mask, values);
     } else if (k->kind == QC_MINIFLOAT) {
         uint32_t largest = qc_minifloat(k->top, k->mbits, k->emin, qc_bits(k->top), k->bits);
         if (qc_minifloat_values(k, fields, n, values) <= largest) return;
     }
-    for (int32_t mask = (1 << k->bits) - 1; i < n; i++) values[i] = k->table[fields[i] & mask];
+    for (; i < n; i++) values[i] = k->table[fields[i] & mask];
 }
 
 /* y = effective * value, for integers: widened, multiplied and written in one go. */

@@ -51,15 +51,18 @@ static inline void qc_store_bytes(uint8_t *to, __m256i numbers) {
 }
 #endif
 
-/* values[i] = table[field], for fields of at most four bits. Returns how many were done; the caller does the rest. */
+/* values[i] = table[field & mask], for fields of at most four bits (a byte that holds one may hold more: it is masked).
+ * Returns how many were done; the caller does the rest. */
 static inline int64_t qc_values_of_table(const float *QC_RESTRICT table, const uint8_t *QC_RESTRICT fields, int64_t n,
-                                         float *QC_RESTRICT values) {
+                                         int32_t mask, float *QC_RESTRICT values) {
     int64_t i = 0;
 #if defined(QC_VECTOR_TABLES)
     const qc_table16 loaded = qc_load_table(table);
-    for (; i + 8 <= n; i += 8) _mm256_storeu_ps(values + i, qc_look_up(loaded, qc_widen(fields + i)));
+    const __m256i masks = _mm256_set1_epi32(mask);
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(values + i, qc_look_up(loaded, _mm256_and_si256(qc_widen(fields + i), masks)));
 #else
-    (void)table, (void)fields, (void)n, (void)values;
+    (void)table, (void)fields, (void)n, (void)mask, (void)values;
 #endif
     return i;
 }

@@ -16,6 +16,8 @@ KERNEL, COPY = "kernel", "copy"
 _MEMORY_SHARE: Final = 8
 """The largest buffer may take one part in so many of the device's memory: inputs, outputs and scratch lie there."""
 
+_NEW_KERNEL: Final = threading.Lock()
+
 
 class Spent(NamedTuple):
     """Time one command took on the device."""
@@ -92,7 +94,8 @@ class Session:
             import pyopencl as cl
 
             built = self._program(name, definitions)
-            with documented(self.facts.spelled, entry):
+            # one at a time in the process: PyOpenCL generates code for a new kernel, and warns where two threads do
+            with documented(self.facts.spelled, entry), _NEW_KERNEL:
                 found = kernels[key] = cl.Kernel(built, entry)
         return found
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qcore.cli.arranging import Arrangement, LayoutOption, MapOption, arrange
+from qcore.cli.arranging import Arrangement, ConventionOption, LayoutOption, MapOption, arrange
 from qcore.cli.output import Result, columns, printable
 from qcore.cli.settings import Settings
 
@@ -24,7 +24,7 @@ _TARGETS = ("burn-flex", "burn-cubecl")
 def run(
     settings: Settings,
     source: Annotated[
-        Path, typer.Argument(metavar="IN", help="A .safetensors, .bpk, .gguf, .npz or .npy file.")
+        Path, typer.Argument(metavar="IN", help="A .safetensors, .bpk, .gguf, .npz or .npy file, or a folder.")
     ],
     *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")],
@@ -33,6 +33,7 @@ def run(
     ] = None,
     layout: LayoutOption = None,
     map_file: MapOption = None,
+    convention: ConventionOption = None,
     burn: Annotated[
         str | None,
         typer.Option(help="The Burn version to write a .bpk for: 0.19 to 0.22. [default: the newest]"),
@@ -45,11 +46,10 @@ def run(
     weight of anything but an embedding is transposed, weight and bias of a norm become gamma and beta.
     """
     from qcore import formats
-    from qcore.formats.atomic import destination_of
-    from qcore.formats.table import for_suffix
+    from qcore.formats.checkpoint_save import is_folder
+    from qcore.formats.store import hold_destination
 
-    row = for_suffix(out, to)
-    destination_of(out, overwrite=settings.overwrite)
+    row = hold_destination(out, overwrite=settings.overwrite, format=to)
     with settings.open(source) as reader:
         done, total = [0], len(reader)
 
@@ -57,11 +57,12 @@ def run(
             settings.progress(done[0], total, name)
             done[0] += 1
 
-        arranged = arrange(reader, row, layout, map_file, said)
+        arranged = arrange(reader, row, layout, map_file, said, folder=to is None and is_folder(out))
         notes = list(arranged.notes)
         keep: dict[str, Any] = {
-            "overwrite": settings.overwrite, "burn": burn, "format": row.name,
-            "provenance": _provenance(reader, layout, map_file, row),
+            "overwrite": settings.overwrite, "burn": burn, "format": to,
+            "provenance": _provenance(reader, layout, map_file, row), "convention": convention,
+            "companions": reader.folder,
         }  # fmt: skip
         if reader.format == row.name and arranged.is_nothing:
             notes.append(f"note: {printable(str(source))} has this format already; it is written again")

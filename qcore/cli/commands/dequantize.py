@@ -23,7 +23,9 @@ _DTYPES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
 
 def run(
     settings: Settings,
-    source: Annotated[Path, typer.Argument(metavar="IN", help="A .safetensors, .bpk, .gguf or .npz file.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="IN", help="A .safetensors, .bpk, .gguf or .npz file, or a folder.")
+    ],
     *,
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The file to write: .safetensors, .bpk, .npz or .npy.")
@@ -35,22 +37,21 @@ def run(
     """Values are computed in f32 and rounded once. Plain tensors are kept as they are."""
     from qcore import formats
     from qcore.capability import backend_row, check
-    from qcore.formats.atomic import destination_of
+    from qcore.formats.checkpoint_save import is_folder
     from qcore.formats.content import Deferred
-    from qcore.formats.table import for_suffix
+    from qcore.formats.store import hold_destination
     from qcore.ops.options import one_of
     from qcore.scheme import QuantMode
 
-    row = for_suffix(out)
-    destination_of(out, overwrite=settings.overwrite)
+    row = hold_destination(out, overwrite=settings.overwrite)
     name = _DTYPES[one_of("dtype", dtype, tuple(_DTYPES))]
     backend = backend_row(settings.backend).name
     with settings.open(source) as reader:
-        arranged = arrange(reader, row, layout, map_file)
+        arranged = arrange(reader, row, layout, map_file, folder=is_folder(out))
         jobs = []
         for deferred in arranged.tensors:
             info = deferred.info
-            if info.scheme is None and info.fidelity != "requantized":
+            if info.scheme is None and not info.foreign:
                 jobs.append(Job(info, info, kept="not quantized", source=deferred))
                 continue
             if info.scheme is not None:
@@ -71,8 +72,9 @@ def run(
         }
         provenance: Any = row.name != "npy" and {"command": "dequantize", "dtype": name, "backend": backend}
         formats.save(
-            out, tensors, arranged.texts, overwrite=settings.overwrite, provenance=provenance, like=reader
-        )
+            out, tensors, arranged.texts, overwrite=settings.overwrite, provenance=provenance, like=reader,
+            companions=reader.folder,
+        )  # fmt: skip
     lines = [*kept_lines(jobs), totals(jobs), f"wrote {printable(str(out))}"]
     document = {"source": str(source), "out": str(out), "dtype": name, **describe(jobs)}
     return Result(document, lines, notes=arranged.notes)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from qcore import errors
-from qcore.cli.arranging import LayoutOption, MapOption, arrange
+from qcore.cli.arranging import ConventionOption, LayoutOption, MapOption, arrange
 from qcore.cli.commands.check import FLOATS
 from qcore.cli.jobs import Job, describe, kept_lines, run_jobs, totals
 from qcore.cli.output import Result, columns, printable
@@ -26,9 +27,14 @@ _WORST = 5
 
 def run(
     settings: Settings,
-    source: Annotated[Path, typer.Argument(metavar="IN", help="A .safetensors, .bpk, .gguf, .npz or .npy file.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="IN", help="A .safetensors, .bpk, .gguf, .npz or .npy file, or a folder.")
+    ],
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write: .safetensors, .bpk, .gguf or .npz.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="The file to write: .safetensors, .bpk, .gguf or .npz; no suffix: a folder."),
+    ],
     scheme: Annotated[str, typer.Option("--scheme", "-s", help="A scheme's text or a preset's name.")],
     calibration: Annotated[str | None, typer.Option(help="minmax, absmean, percentile[:P] or mse.")] = None,
     scale_rounding: Annotated[str | None, typer.Option(help="up, nearest, floor or even.")] = None,
@@ -43,6 +49,7 @@ def run(
     ] = "error",
     layout: LayoutOption = None,
     map_file: MapOption = None,
+    convention: ConventionOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, and do none of it.")
     ] = False,
@@ -51,13 +58,11 @@ def run(
     cannot take is an error before any work starts, unless --on-invalid float keeps it. Nothing is written unless
     everything succeeds. --layout and --map transpose before anything is quantized; a .bpk asks for one of them.
     """
-    from qcore.formats.atomic import destination_of
-    from qcore.formats.table import for_suffix
+    from qcore.formats.checkpoint_save import is_folder
+    from qcore.formats.store import hold_destination, hold_form
     from qcore.ops.options import Call, one_of, settle
 
-    row = for_suffix(out)
-    if not dry_run:
-        destination_of(out, overwrite=settings.overwrite)
+    row = hold_destination(out, overwrite=None if dry_run else settings.overwrite)
     keep_invalid = one_of("answer to --on-invalid", on_invalid, ("error", "float")) == "float"
     ask: dict[str, Any] = {
         "scheme": scheme, "calibration": calibration, "codebook": _table(codebook, settings), "rounding": rounding,
@@ -66,11 +71,12 @@ def run(
     }  # fmt: skip
     options = settle(Call(**ask, explicit=False, global_given=None, shape=(), dtype="F32"))
     with settings.open(source) as reader:
-        arranged = arrange(reader, row, layout, map_file)
+        arranged = arrange(reader, row, layout, map_file, folder=is_folder(out))
+        hold = partial(hold_form, path=out, convention=convention)
         jobs = []
         for move, deferred in zip(arranged.moves, arranged.tensors, strict=True):
             info = replace(deferred.info, name=move.name)  # globs and messages speak of the input's names
-            job = _job(info, options, ask, include or (), exclude or (), keep_invalid)
+            job = _job(info, options, ask, include or (), exclude or (), keep_invalid, hold)
             jobs.append(replace(job, after=replace(job.after, name=move.target), source=deferred))
         chosen = [job for job in jobs if job.kept is None]
         if not chosen:
@@ -104,7 +110,7 @@ def run(
             lines = [*_plan_lines(chosen), *kept_lines(jobs), totals(jobs)]
             return Result({**document, **describe(jobs)}, lines, notes=notes)
         made = _provenance(reader, {**resolved, "layout": layout})
-        run_jobs(settings, reader, jobs, out, made, metadata=arranged.texts)
+        run_jobs(settings, reader, jobs, out, made, metadata=arranged.texts, convention=convention)
     lines = [*_worst_lines(chosen), *kept_lines(jobs), totals(jobs), f"wrote {printable(str(out))}"]
     return Result({**document, **describe(jobs)}, lines, notes=notes)
 
@@ -116,8 +122,10 @@ def _job(
     include: Sequence[str],
     exclude: Sequence[str],
     keep_invalid: bool,
+    hold: Callable[[TensorInfo], None],
 ) -> Job:
     """Decide what becomes of one tensor; a refusal that nothing allows is raised here, before any work."""
+    from qcore.layout import quantized_data_len
 
     def kept(reason: str) -> Job:
         return Job(info, info, kept=reason)
@@ -133,21 +141,22 @@ def _job(
     try:
         settled = options.for_shape(info.shape)
         settled.check(info.shape, FLOATS[info.dtype].upper()).demand()
+        book = settled.codebook
+        after = replace(
+            info,
+            dtype=None,
+            scheme=settled.scheme,
+            nbytes=quantized_data_len(settled.scheme, info.shape) + (0 if book is None else book.table.nbytes),
+            rules=settled.record(),
+            codebook=None if book is None else book.name,
+            origin="",
+            fidelity="requantized",
+        )
+        hold(after)
     except errors.QuantError as error:
         if keep_invalid:
             return kept(f"[{error.code}] {error}")
         raise error.for_tensor(info.name) from None
-    from qcore.layout import quantized_data_len
-
-    book = settled.codebook
-    after = replace(
-        info,
-        dtype=None,
-        scheme=settled.scheme,
-        nbytes=quantized_data_len(settled.scheme, info.shape) + (0 if book is None else book.table.nbytes),
-        rules=settled.record(),
-        codebook=None if book is None else book.name,
-    )
     return Job(info, after, ask=ask)
 
 

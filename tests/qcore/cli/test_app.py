@@ -216,7 +216,13 @@ def test_an_interrupt_ends_with_130_and_leaves_the_old_file(tmp_path):
     command += ["--backend", "reference", "--overwrite"]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(
-        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env
+        command,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=env,
+        # a suite that runs in the background has interrupts ignored, and its children would inherit that
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as child:
         assert "x.npy" in child.stderr.readline()  # the settings are told, the work begins
         child.send_signal(signal.SIGINT)

@@ -65,7 +65,7 @@ def test_errors_of_the_system_pass_unchanged(tmp_path):
 def test_a_folder_and_a_pipe_are_refused_at_once(tmp_path, refused):
     os.mkfifo(tmp_path / "pipe.npy")
     begin = time.monotonic()
-    refused(qcore.open, tmp_path, code="file-not-regular")
+    refused(qcore.open, tmp_path, code="folder-not-a-checkpoint")
     refused(qcore.open, tmp_path / "pipe.npy", code="file-not-regular")
     assert time.monotonic() - begin < 5
 
