@@ -17,7 +17,9 @@ import numpy as np
 import qcore
 from qcore import errors
 from qcore.formats.dtypes import numpy_dtype
+from qcore.formats.foreign import ForeignTensor
 from qcore.formats.protocol import StoredReader
+from qcore.formats.source import Source
 from qcore.tensor import arrays
 
 from .state import Axes, File, TensorRow, matrix_of
@@ -116,6 +118,8 @@ def matrix_of_array(name: str, array: Any) -> Matrix:
     """Take an array or a quantized tensor that is in memory already."""
     if isinstance(array, qcore.QTensor):
         return Matrix(name, array.shape, array=array.dequantize(), stored=array)
+    if isinstance(array, ForeignTensor):  # stored in a way that is no scheme: what it decodes to is looked at
+        array = array.dequantize()
     taken = np.asarray(array)
     if taken.dtype.hasobject or taken.dtype.kind not in "biufcV":
         raise errors.build("input-dtype", dtype=str(taken.dtype))
@@ -187,7 +191,7 @@ class Session:
         info = self._reader.info(name)
         if info.size <= WHOLE:
             return matrix_of_array(name, self._reader.tensor(name))
-        offset = self._reader.position(name)
+        offset = self._reader.position(name) if isinstance(self._reader.source, Source) else None
         if offset is None:
             return matrix_of_array(name, self._reader.tensor(name))
         assert info.dtype is not None

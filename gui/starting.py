@@ -130,9 +130,20 @@ def refusal_of(choice: Choice, state: State) -> Message | None:
     if row is None or (row.quantized and choice.scheme == AS_STORED):
         return None
     try:
-        dtype = "f32" if row.quantized else row.kind
+        dtype = "f32" if row.quantized else _dtype(row.kind)
         verdict = qcore.check(choice.scheme, row.shape, dtype=dtype, calibration=choice.calibration)
     except errors.QuantError as error:
         return message_of(error)
     return None if verdict else message_of(verdict.refusals[0])
 
+
+def _dtype(kind: str) -> str:
+    """The dtype to ask about: a foreign block type is looked at as what it decodes to."""
+    from qcore import errors
+    from qcore.capability.problem import read_dtype
+
+    try:
+        read_dtype(kind)
+    except errors.QuantError:
+        return "f32"
+    return kind

@@ -205,7 +205,11 @@ class StoredReader:
         """
         info = self.info(name)
         locate = getattr(self.stored, "position", None)  # formats that compress or join have none
-        return None if info.scheme is not None or locate is None else locate(name)
+        own = getattr(self.stored, "tensor", None)
+        if info.scheme is not None or locate is None or own is not None or name not in self.stored.entries:
+            return None
+        found: int | None = locate(name)
+        return found
 
     def as_stored(self, name: str) -> AsStored | None:
         """A tensor as the file stores it, for a writer of the same format; None where the format has no such way."""
