@@ -13,7 +13,7 @@ KERNEL_SOURCES := $(shell find qcore_ext -name '*.pyx' -o -name '*.pxd' -o -name
 LINT_PATHS := .
 
 .DEFAULT_GOAL := help
-.PHONY: help system-deps venv build demo test lint reliability interop docs errors-doc readme-numbers sweep32 sweep-opencl bench wheel clean distclean
+.PHONY: help system-deps venv build demo test lint reliability interop docs errors-doc screenshots drive readme-numbers sweep32 sweep-opencl bench wheel clean distclean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,7 @@ lint: venv  ## ruff, cython-lint, mypy, import contracts
 	$(BIN)/ruff check $(LINT_PATHS)
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cython-lint $(KERNEL_SOURCES:%.h=)
 	$(BIN)/mypy
+	$(BIN)/mypy gui
 	$(BIN)/lint-imports --no-cache
 
 reliability: venv  ## sanitizers, fuzzing, kill tests: about half an hour on two cores
@@ -83,6 +84,12 @@ docs: venv  ## the API reference, from the docstrings, into docs/_build
 
 errors-doc: venv  ## docs/errors.md, from the catalogue
 	$(PY) -m qcore.errors.render docs/errors.md
+
+screenshots: venv  ## the pictures of docs/inspector.md, without a display
+	QT_QPA_PLATFORM=offscreen $(PY) tools/screenshots.py
+
+drive: venv  ## the inspector under Xvfb with real keys and a real mouse (needs xvfb and xdotool)
+	bash tools/drive_inspector.sh $(PY)
 
 readme-numbers: venv  ## the table of errors in README.md, measured
 	$(PY) tools/readme_numbers.py

@@ -3,10 +3,11 @@
 # Looks first and does nothing where all is there. What is missing it installs through apt when it may (root, or sudo
 # that asks no password); otherwise it says what to install and stops.
 #
-#   tools/system-deps.sh [PYTHON]
+#   tools/system-deps.sh [PYTHON [gui]]      gui: also what Qt loads when the inspector opens a window
 set -euo pipefail
 
 python=${1:-python3}
+also=${2:-}
 missing=()  # Debian packages
 reasons=()  # what was looked for, in words
 
@@ -36,6 +37,13 @@ look() {
     need "$version-venv" "the venv module of $python" "$python" -c 'import ensurepip, venv'
     need "$version-dev" "the C headers of $python" "$python" -c \
         'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))'
+    if [ "$also" = gui ] && [ "$(uname -s)" = Linux ]; then
+        local pair
+        for pair in libEGL.so.1:libegl1 libGL.so.1:libgl1 libxkbcommon.so.0:libxkbcommon0 \
+            libfontconfig.so.1:libfontconfig1 libdbus-1.so.3:libdbus-1-3; do
+            need "${pair#*:}" "${pair%%:*}, which Qt loads" "$python" -c "import ctypes; ctypes.CDLL('${pair%%:*}')"
+        done
+    fi
     # No wheel brings PoCL to 64-bit Arm. Without it all but the backend opencl works, so nobody is stopped for it.
     if [ "$(uname -sm)" = "Linux aarch64" ] && may_install; then
         need pocl-opencl-icd "an OpenCL driver (PoCL)" bash -c 'ls /etc/OpenCL/vendors/*.icd'

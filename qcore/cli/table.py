@@ -136,6 +136,11 @@ _ROWS = (
         ("qcore devices", "qcore devices --json", "QCORE_DEVICE=nvidia qcore devices"),
     ),
     _row(
+        "gui",
+        "Open the inspector: a window on a file's tensors and what a scheme does to them.",
+        ("qcore gui model.safetensors", "qcore gui --sample", "qcore gui w.npy --scheme int4-b32"),
+    ),
+    _row(
         "doctor",
         "Say what is installed, what is missing, and what is in the way.",
         ("qcore doctor", "qcore doctor --json"),

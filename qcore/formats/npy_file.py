@@ -51,6 +51,11 @@ class NpyFile:
         self._source.read_into(self._header.start, stored.data)
         return decode(stored, self._header, self._source.name, name)
 
+    def position(self, name: str) -> int | None:
+        """Offset of the array's first byte, where its elements lie in C order, little-endian."""
+        header = self._header
+        return None if header.fortran or header.big_endian else header.start
+
     def raw(self, name: str) -> Iterator[bytes]:
         """Read the array's bytes, piece by piece."""
         start, nbytes = self._header.start, self._header.nbytes

@@ -198,6 +198,19 @@ class StoredReader:
             return self.stored.array(name)
         return convention.join(info, self.stored.array)
 
+    def position(self, name: str) -> int | None:
+        """Offset at which a plain tensor lies in the file, little-endian and in C order; None where it does not.
+
+        With it a part of a tensor can be read: ``reader.source.read(offset, count)``.
+        """
+        info = self.info(name)
+        locate = getattr(self.stored, "position", None)  # formats that compress or join have none
+        own = getattr(self.stored, "tensor", None)
+        if info.scheme is not None or locate is None or own is not None or name not in self.stored.entries:
+            return None
+        found: int | None = locate(name)
+        return found
+
     def as_stored(self, name: str) -> AsStored | None:
         """A tensor as the file stores it, for a writer of the same format; None where the format has no such way."""
         own = getattr(self.stored, "as_stored", None)

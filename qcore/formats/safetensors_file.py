@@ -63,6 +63,10 @@ class SafetensorsFile:
         array: np.ndarray = stored.view(dtype).reshape(entry.shape)
         return array.byteswap(inplace=True) if sys.byteorder == "big" and dtype.itemsize > 1 else array
 
+    def position(self, name: str) -> int | None:
+        """Offset of an entry's first byte, where its elements lie one after the other."""
+        return self._starts[name] if BY_NAME[self.entries[name].dtype].bits >= 8 else None
+
     def raw(self, name: str) -> Iterator[bytes]:
         """Read one entry's bytes, piece by piece."""
         start, nbytes = self._starts[name], self.entries[name].nbytes
