@@ -73,7 +73,7 @@ class Session:
         self._events: list[tuple[str, str, Any]] = []
 
     def check_process(self) -> None:
-        """Refuse to go on in a child that was forked after this session was opened."""
+        """Refuse to go on in a child that was forked after it was opened."""
         if os.getpid() != self._pid:
             raise errors.build("forked-engine", engine=self.facts.spelled, pid=self._pid)
 
