@@ -40,7 +40,8 @@ $(STAMPS)/packages: pyproject.toml $(STAMPS)/venv
 	@touch $@
 
 $(STAMPS)/dev: $(STAMPS)/packages
-	$(PY) tools/requirements.py dev | $(PY) -m pip install --quiet -r /dev/stdin
+	@bash tools/system-deps.sh "$(PYTHON)" gui
+	$(PY) tools/requirements.py dev gui | $(PY) -m pip install --quiet -r /dev/stdin
 	@touch $@
 
 $(STAMPS)/install: pyproject.toml setup.py $(STAMPS)/packages

@@ -162,12 +162,13 @@ static inline void qc_integer_codes(const qc_codec *k, const float *QC_RESTRICT 
     }
 }
 
-/* The largest |x / effective| of blocks whose largest |x| are given; NaN or infinity where those are not finite. */
+/* The largest |x / effective| of blocks whose largest |x| are given; NaN or infinity where those are not finite. Under
+ * a scale of 0 the numbers are divided by 1 before their codes are cleared, and that must be defined too. */
 static inline float qc_worst(const uint32_t *QC_RESTRICT maxima, const float *QC_RESTRICT effective, int64_t count) {
     uint32_t worst = 0;
     for (int64_t i = 0; i < count; i++) {
         float scale = effective[i] == 0.0f ? 1.0f : effective[i];
-        uint32_t ratio = qc_bits(qc_float(effective[i] == 0.0f ? 0u : maxima[i]) / scale) & QC_MAGNITUDE;
+        uint32_t ratio = qc_bits(qc_float(maxima[i]) / scale) & QC_MAGNITUDE;
         worst = ratio > worst ? ratio : worst;
     }
     return qc_float(worst);
