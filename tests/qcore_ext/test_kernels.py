@@ -152,7 +152,7 @@ def test_the_level_in_use_is_the_one_asked_for() -> None:
     script = "import qcore_ext; print(qcore_ext.level())"
     for level in LEVELS:
         done = subprocess.run(
-            [sys.executable, "-c", script],
+            [sys.executable, "-P", "-c", script],
             env={**os.environ, "QCORE_CPU_LEVEL": level},
             capture_output=True,
             text=True,
@@ -162,7 +162,7 @@ def test_the_level_in_use_is_the_one_asked_for() -> None:
 
 def test_an_unknown_level_is_an_import_error_that_names_the_choices() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "import qcore_ext"],
+        [sys.executable, "-P", "-c", "import qcore_ext"],
         env={**os.environ, "QCORE_CPU_LEVEL": "v9"},
         capture_output=True,
         text=True,
