@@ -8,43 +8,43 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t, uint8_t
 
 from qcore_ext.strips cimport (
-    QC_ROOM, QC_STRIP, qc_codec, qc_dequantize, qc_effective, qc_find_row, qc_geometry, qc_row, qc_row_of_lane,
-    qc_scale, qc_split_lane, qc_target, qc_unpack, qc_write,
+    QC_BURST, qc_codec, qc_dequantize, qc_dequantize_packed, qc_effective, qc_find_row, qc_geometry, qc_put, qc_row,
+    qc_row_of_lane, qc_scale, qc_split_lane, qc_stream_end, qc_streamed, qc_target,
 )
 
 
 cdef inline void strip_floats(
-    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const uint8_t *fields, const char *scales,
-    float whole, int64_t column, int64_t n, char *to,
+    const qc_geometry *g, const qc_codec *k, const qc_scale *s, const char *words, const char *scales,
+    float whole, int64_t lane, int64_t column, int64_t n, char *line, bint streamed,
 ) noexcept nogil:
     """n results of a line from ``column`` on; ``scales`` are those of its row of blocks."""
-    cdef float buffer[QC_ROOM]
-    cdef float effective[QC_ROOM + 1]
+    cdef float buffer[QC_BURST]
+    cdef float effective[QC_BURST + 1]
+    cdef uint8_t fields[QC_BURST]
     cdef int64_t at = column // g.block, phase = column % g.block
-    cdef char *place = to + column * g.step
-    cdef float *target = qc_target(g, place, buffer)
+    cdef char *place = line + column * g.step
+    cdef float *target = qc_target(g, place, streamed, buffer)
     qc_effective(s, scales + at * s.nbytes, (phase + n - 1) // g.block + 1, whole, effective)
-    qc_dequantize(k, fields, n, g.block, phase, effective, target)
+    if g.lane_axis < 0:
+        qc_dequantize_packed(k, <const uint8_t *>words, column, n, g.bits, g.block, phase, effective, target)
+    else:
+        qc_split_lane(words + column * g.word_bytes, n, g.bits, lane, g.word_bytes, fields)
+        qc_dequantize(k, fields, n, g.block, phase, effective, target)
     if target == buffer:
-        qc_write(g.dtype, g.step, place, n, buffer)
+        qc_put(g, place, n, streamed, buffer)
 
 
 cdef void decode_piece(
     const qc_geometry *g, const qc_codec *k, const qc_scale *s, const char *words, const char *scales,
-    float whole, qc_row row, int64_t start, int64_t stop, char *out,
+    float whole, qc_row row, int64_t start, int64_t stop, char *out, bint streamed,
 ) noexcept nogil:
     """Columns start..stop-1 of one row of words."""
-    cdef uint8_t fields[QC_ROOM]
     cdef int64_t column = start, n, lane, pitch = g.blocks * s.nbytes
     while column < stop:
-        n = min(QC_STRIP, stop - column)
+        n = min(QC_BURST, stop - column)
         for lane in range(row.lanes):
-            if g.lane_axis < 0:
-                qc_unpack(<const uint8_t *>words, column, n, g.bits, fields)
-            else:
-                qc_split_lane(words + column * g.word_bytes, n, g.bits, lane, g.word_bytes, fields)
-            strip_floats(g, k, s, fields, scales + qc_row_of_lane(&row, lane) * pitch, whole, column, n,
-                         out + row.offset + lane * row.lane_stride)
+            strip_floats(g, k, s, words, scales + qc_row_of_lane(&row, lane) * pitch, whole, lane, column, n,
+                         out + row.offset + lane * row.lane_stride, streamed)
         column += n
 
 
@@ -60,6 +60,7 @@ def decode(
     cdef const char *from_scales = <const char *>cnp.PyArray_DATA(scales)
     cdef char *to = <char *>cnp.PyArray_DATA(out)
     cdef int64_t task, row, start
+    cdef bint streamed = qc_streamed(g)
     assert cnp.PyArray_NBYTES(values) >= g.words * g.word_row
     assert cnp.PyArray_NBYTES(scales) >= g.rows * g.blocks * s.nbytes
     with nogil:
@@ -67,4 +68,5 @@ def decode(
             row = task // g.pieces
             start = task % g.pieces * g.piece
             decode_piece(g, k, s, words + row * g.word_row, from_scales, whole, qc_find_row(g, row), start,
-                         min(start + g.piece, g.cols), to)
+                         min(start + g.piece, g.cols), to, streamed)
+        qc_stream_end()

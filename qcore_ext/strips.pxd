@@ -63,6 +63,8 @@ cdef extern from "qc_strips.h" nogil:
     void qc_codes(const qc_codec *k, const float *t, int64_t n, uint8_t *codes)
     void qc_dequantize(const qc_codec *k, const uint8_t *fields, int64_t n, int64_t block, int64_t phase,
                        const float *effective, float *y)
+    void qc_dequantize_packed(const qc_codec *k, const uint8_t *words, int64_t at, int64_t n, int64_t bits,
+                              int64_t block, int64_t phase, const float *effective, float *y)
     void qc_values(const qc_codec *k, const uint8_t *fields, int64_t n, float *values)
     int64_t qc_pack(const uint8_t *codes, int64_t n, int64_t bits, uint8_t *to)
     void qc_unpack(const uint8_t *words, int64_t first, int64_t n, int64_t bits, uint8_t *fields)
@@ -70,6 +72,15 @@ cdef extern from "qc_strips.h" nogil:
     void qc_store_words(const uint32_t *words, int64_t n, int64_t word_bytes, char *to)
     void qc_split_lane(const char *words, int64_t n, int64_t bits, int64_t lane, int64_t word_bytes,
                        uint8_t *fields)
+
+
+cdef extern from "qc_stream.h" nogil:
+    enum:
+        QC_BURST
+        QC_STREAMED
+
+    void qc_stream(char *to, const char *source, int64_t size)
+    void qc_stream_end()
 
 
 cdef extern from "qc_lines.h" nogil:
@@ -89,8 +100,9 @@ cdef extern from "qc_lines.h" nogil:
     void qc_find_box(const qc_geometry *g, int64_t block_row, qc_box *box)
     qc_line qc_line_of_box(const qc_geometry *g, const qc_box *box, int64_t k)
     const float *qc_read(int64_t dtype, int64_t step, const char *source, int64_t n, float *buffer)
-    float *qc_target(const qc_geometry *g, char *to, float *buffer)
-    void qc_write(int64_t dtype, int64_t step, char *to, int64_t n, const float *source)
+    bint qc_streamed(const qc_geometry *g)
+    float *qc_target(const qc_geometry *g, char *to, bint streamed, float *buffer)
+    void qc_put(const qc_geometry *g, char *to, int64_t n, bint streamed, const float *source)
     const float *qc_gather(const qc_geometry *g, const qc_box *box, const char *base, int64_t column,
                            int64_t width, int64_t first, int64_t n, float *buffer)
 

@@ -3,7 +3,9 @@
 #define QC_LINES_H
 
 #include "qc_floats.h"
+#include "qc_halves.h"
 #include "qc_numbers.h"
+#include "qc_stream.h"
 #include "qc_strips.h"
 
 /* A line, or the `lanes` lines that share a row of words; lane k lies k * lane_stride bytes further. */
@@ -114,7 +116,10 @@ static inline const float *qc_read(int64_t dtype, int64_t step, const char *QC_R
     } else if (dtype == QC_F64) {
         QC_EACH(8, double, (float)v)
     } else if (dtype == QC_F16) {
-        QC_EACH(2, uint16_t, qc_from_half(v))
+        if (step == 2)
+            qc_read_halves(from, n, buffer);
+        else
+            QC_EACH(2, uint16_t, qc_from_half(v))
     } else {
         QC_EACH(2, uint16_t, qc_from_bfloat(v))
     }
@@ -122,11 +127,6 @@ static inline const float *qc_read(int64_t dtype, int64_t step, const char *QC_R
 }
 
 #undef QC_EACH
-
-/* Where n results may be formed: in place where the output is plain float32, else in `buffer` (then call qc_write). */
-static inline float *qc_target(const qc_geometry *g, char *to, float *buffer) {
-    return g->dtype == QC_F32 && g->step == 4 && ((uintptr_t)to & 3) == 0 ? (float *)to : buffer;
-}
 
 #define QC_EACH(size, type, expression)                                   \
     if (step == (size)) {                                                 \
@@ -149,13 +149,41 @@ static inline void qc_write(int64_t dtype, int64_t step, char *QC_RESTRICT to, i
     } else if (dtype == QC_F64) {
         QC_EACH(8, double, (double)from[i])
     } else if (dtype == QC_F16) {
-        QC_EACH(2, uint16_t, qc_to_half(from[i]))
+        if (step == 2)
+            qc_write_halves(to, n, from);
+        else
+            QC_EACH(2, uint16_t, qc_to_half(from[i]))
     } else {
         QC_EACH(2, uint16_t, qc_to_bfloat(from[i]))
     }
 }
 
 #undef QC_EACH
+
+/* Whether results of this size and layout are streamed: a large tensor without gaps between neighbours of a line. */
+static inline int qc_streamed(const qc_geometry *g) {
+    static const int64_t sizes[] = {4, 8, 2, 2};
+    return g->lines * g->cols >= QC_STREAMED && g->step == sizes[g->dtype];
+}
+
+/* Where n results may be formed: in place where the output is plain float32 and not streamed, else in `buffer` (then
+ * call qc_put). */
+static inline float *qc_target(const qc_geometry *g, char *to, int streamed, float *buffer) {
+    return !streamed && g->dtype == QC_F32 && g->step == 4 && ((uintptr_t)to & 3) == 0 ? (float *)to : buffer;
+}
+
+/* n results from their buffer to their place. */
+static inline void qc_put(const qc_geometry *g, char *to, int64_t n, int streamed, const float *from) {
+    char narrow[QC_BURST * 8];
+    if (!streamed) {
+        qc_write(g->dtype, g->step, to, n, from);
+    } else if (g->dtype == QC_F32) {
+        qc_stream(to, (const char *)from, n * 4);
+    } else {
+        qc_write(g->dtype, g->step, narrow, n, from);
+        qc_stream(to, narrow, n * g->step);
+    }
+}
 
 /* Elements first .. first+n-1 (C order) of the block that spans `width` columns from `column` on in the lines of a box. */
 static inline const float *qc_gather(const qc_geometry *g, const qc_box *box, const char *base, int64_t column,

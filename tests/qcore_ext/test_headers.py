@@ -34,7 +34,8 @@ def every_function(folder: Path) -> Path:
     for header in HEADERS:
         text = (INCLUDE / header).read_text(encoding="utf-8")
         # What stands under the tricks' own condition is called by what does not.
-        text = re.sub(r"^#if defined\(__AVX2__\).*?^#endif\n\n", "", text, flags=re.DOTALL | re.MULTILINE)
+        tricks = r"^#if defined\((?:__AVX2__|QC_VECTOR_\w+)\)[^\n]*\n(?=\S).*?^#endif\n\n"
+        text = re.sub(tricks, "", text, flags=re.DOTALL | re.MULTILINE)
         names += re.findall(r"^(?:static inline|QC_INLINE) [\w ]+?\*?(qc_\w+)\(", text, re.MULTILINE)
     assert len(names) > 30
     lines = [f'#include "{header}"' for header in HEADERS]
