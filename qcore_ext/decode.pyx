@@ -8,8 +8,8 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t, uint8_t
 
 from qcore_ext.strips cimport (
-    QC_BURST, qc_codec, qc_dequantize, qc_dequantize_packed, qc_effective, qc_find_row, qc_geometry, qc_put, qc_row,
-    qc_row_of_lane, qc_scale, qc_split_lane, qc_stream_end, qc_streamed, qc_target,
+    QC_BURST, qc_codec, qc_dequantize, qc_dequantize_packed, qc_effective, qc_find_row, qc_geometry, qc_put,
+    qc_row, qc_row_of_lane, qc_scale, qc_split_lane, qc_stream_end, qc_streamed_floats, qc_target,
 )
 
 
@@ -60,7 +60,7 @@ def decode(
     cdef const char *from_scales = <const char *>cnp.PyArray_DATA(scales)
     cdef char *to = <char *>cnp.PyArray_DATA(out)
     cdef int64_t task, row, start
-    cdef bint streamed = qc_streamed(g)
+    cdef bint streamed = qc_streamed_floats(g)
     assert cnp.PyArray_NBYTES(values) >= g.words * g.word_row
     assert cnp.PyArray_NBYTES(scales) >= g.rows * g.blocks * s.nbytes
     with nogil:

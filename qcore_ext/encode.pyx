@@ -9,8 +9,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from qcore_ext.strips cimport (
-    QC_ROOM, QC_STRIP, QC_LOOKUP, qc_codec, qc_effective, qc_find_row, qc_geometry, qc_join_lane,
-    qc_maxima, qc_pack, qc_quantize, qc_read, qc_row, qc_row_of_lane, qc_scale, qc_store_words,
+    QC_ROOM, QC_STRIP, QC_LOOKUP, qc_codec, qc_effective, qc_find_row, qc_geometry, qc_join_lane, qc_look_ahead,
+    qc_maxima, qc_pack_strip, qc_quantize, qc_read, qc_row, qc_row_of_lane, qc_scale, qc_store_words,
+    qc_stream_end, qc_streamed,
 )
 
 
@@ -29,12 +30,12 @@ cdef inline void strip_codes(
     if k.kind != QC_LOOKUP:
         memset(maxima, 0, count * sizeof(uint32_t))
         qc_maxima(got, n, g.block, phase, False, maxima)
-    qc_quantize(k, got, n, g.block, phase, effective, maxima, codes)
+    qc_quantize(k, got, n, g.block, phase, effective, maxima, qc_look_ahead(g, x, column), codes)
 
 
 cdef void encode_piece(
     const qc_geometry *g, const qc_codec *k, const qc_scale *s, const char *x, const char *scales,
-    float whole, qc_row row, int64_t start, int64_t stop, char *words,
+    float whole, qc_row row, int64_t start, int64_t stop, char *words, bint streamed,
 ) noexcept nogil:
     """Columns start..stop-1 of one row of words."""
     cdef uint8_t codes[QC_ROOM]
@@ -50,7 +51,7 @@ cdef void encode_piece(
         if g.lane_axis >= 0:
             qc_store_words(joined, n, g.word_bytes, words + column * g.word_bytes)
         else:
-            qc_pack(codes, n, g.bits, <uint8_t *>words + column * g.bits // 8)
+            qc_pack_strip(codes, n, g.bits, streamed, <uint8_t *>words + column * g.bits // 8)
         column += n
     if g.lane_axis < 0 and stop == g.cols:
         column = (g.cols * g.bits + 7) // 8
@@ -69,6 +70,7 @@ def encode(
     cdef const char *from_scales = <const char *>cnp.PyArray_DATA(scales)
     cdef char *to = <char *>cnp.PyArray_DATA(values)
     cdef int64_t task, row, start
+    cdef bint streamed = qc_streamed(g)
     assert cnp.PyArray_NBYTES(values) >= g.words * g.word_row
     assert cnp.PyArray_NBYTES(scales) >= g.rows * g.blocks * s.nbytes
     with nogil:
@@ -76,4 +78,5 @@ def encode(
             row = task // g.pieces
             start = task % g.pieces * g.piece
             encode_piece(g, k, s, from_x, from_scales, whole, qc_find_row(g, row), start,
-                         min(start + g.piece, g.cols), to + row * g.word_row)
+                         min(start + g.piece, g.cols), to + row * g.word_row, streamed)
+        qc_stream_end()

@@ -10,9 +10,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from qcore_ext.strips cimport (
-    QC_INFINITY, QC_ROOM, qc_box, qc_codec, qc_effective, qc_find_box, qc_float,
-    qc_geometry, qc_line, qc_line_of_box, qc_maxima, qc_pack, qc_quantize, qc_read, qc_scale, qc_solve,
-    qc_store_scales,
+    QC_INFINITY, QC_ROOM, qc_box, qc_codec, qc_effective, qc_find_box, qc_float, qc_geometry, qc_line,
+    qc_line_of_box, qc_look_ahead, qc_maxima, qc_pack_strip, qc_quantize, qc_read, qc_scale, qc_solve,
+    qc_store_scales, qc_stream_end, qc_streamed,
 )
 
 
@@ -40,7 +40,7 @@ cdef inline bint strip_scales(
 
 cdef bint quantize_strip(
     const qc_geometry *g, const qc_codec *k, const qc_scale *s, const qc_box *box, const char *x,
-    int64_t column, int64_t n, char *words, char *stored,
+    int64_t column, int64_t n, char *words, char *stored, bint streamed,
 ) noexcept nogil:
     """Columns column..column+n-1 of one row of blocks."""
     cdef float buffer[QC_ROOM]
@@ -49,11 +49,11 @@ cdef bint quantize_strip(
     cdef uint8_t codes[QC_ROOM]
     cdef int64_t count = (n + g.block - 1) // g.block, i, used, at = column * g.bits // 8
     cdef const float *got = NULL
-    cdef qc_line line
+    cdef qc_line line = qc_line_of_box(g, box, 0)
     cdef char *to
     memset(maxima, 0, count * sizeof(uint32_t))
     for i in range(box.lines):
-        line = qc_line_of_box(g, box, i)
+        line = qc_line_of_box(g, box, i) if i else line
         got = qc_read(g.dtype, g.step, x + line.offset + column * g.step, n, buffer)
         qc_maxima(got, n, g.block, 0, False, maxima)
     if not strip_scales(s, maxima, count, stored + column // g.block * s.nbytes, effective):
@@ -62,9 +62,9 @@ cdef bint quantize_strip(
         if box.lines > 1:
             line = qc_line_of_box(g, box, i)
             got = qc_read(g.dtype, g.step, x + line.offset + column * g.step, n, buffer)
-        qc_quantize(k, got, n, g.block, 0, effective, maxima, codes)
+        qc_quantize(k, got, n, g.block, 0, effective, maxima, qc_look_ahead(g, x + line.offset, column), codes)
         to = words + line.word_row * g.word_row
-        used = at + qc_pack(codes, n, g.bits, <uint8_t *>to + at)
+        used = at + qc_pack_strip(codes, n, g.bits, streamed, <uint8_t *>to + at)
         if column + n == g.cols:
             memset(to + used, 0, g.word_row - used)
     return True
@@ -82,7 +82,7 @@ def minmax(
     cdef char *to_scales = <char *>cnp.PyArray_DATA(scales)
     cdef char *to = <char *>cnp.PyArray_DATA(values)
     cdef int64_t task, row, column, stop
-    cdef bint finite = True
+    cdef bint finite = True, streamed = qc_streamed(g)
     cdef qc_box box
     assert cnp.PyArray_NBYTES(values) >= g.words * g.word_row
     assert cnp.PyArray_NBYTES(scales) >= g.rows * g.blocks * s.nbytes
@@ -94,8 +94,9 @@ def minmax(
             qc_find_box(g, row, &box)
             while finite and column < stop:
                 finite = quantize_strip(g, k, s, &box, from_x, column, min(g.strip, stop - column), to,
-                                        to_scales + row * g.blocks * s.nbytes)
+                                        to_scales + row * g.blocks * s.nbytes, streamed)
                 column += g.strip
             if not finite:
                 break
+        qc_stream_end()
     return finite

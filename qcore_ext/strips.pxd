@@ -58,8 +58,12 @@ cdef extern from "qc_strips.h" nogil:
     void qc_maxima(const float *x, int64_t n, int64_t block, int64_t phase, int finite, uint32_t *maxima)
     void qc_divide(const float *x, int64_t n, int64_t block, int64_t phase, const float *scales, float *t)
     void qc_multiply(const float *v, int64_t n, int64_t block, int64_t phase, const float *scales, float *y)
+    ctypedef struct qc_ahead:
+        const char *at
+        int64_t size
+
     void qc_quantize(const qc_codec *k, const float *x, int64_t n, int64_t block, int64_t phase,
-                     const float *effective, const uint32_t *maxima, uint8_t *codes)
+                     const float *effective, const uint32_t *maxima, qc_ahead ahead, uint8_t *codes)
     void qc_codes(const qc_codec *k, const float *t, int64_t n, uint8_t *codes)
     void qc_dequantize(const qc_codec *k, const uint8_t *fields, int64_t n, int64_t block, int64_t phase,
                        const float *effective, float *y)
@@ -67,6 +71,7 @@ cdef extern from "qc_strips.h" nogil:
                               int64_t block, int64_t phase, const float *effective, float *y)
     void qc_values(const qc_codec *k, const uint8_t *fields, int64_t n, float *values)
     int64_t qc_pack(const uint8_t *codes, int64_t n, int64_t bits, uint8_t *to)
+    int64_t qc_pack_strip(const uint8_t *codes, int64_t n, int64_t bits, bint streamed, uint8_t *to)
     void qc_unpack(const uint8_t *words, int64_t first, int64_t n, int64_t bits, uint8_t *fields)
     void qc_join_lane(const uint8_t *codes, int64_t n, int64_t bits, int64_t lane, uint32_t *words)
     void qc_store_words(const uint32_t *words, int64_t n, int64_t word_bytes, char *to)
@@ -101,6 +106,8 @@ cdef extern from "qc_lines.h" nogil:
     qc_line qc_line_of_box(const qc_geometry *g, const qc_box *box, int64_t k)
     const float *qc_read(int64_t dtype, int64_t step, const char *source, int64_t n, float *buffer)
     bint qc_streamed(const qc_geometry *g)
+    bint qc_streamed_floats(const qc_geometry *g)
+    qc_ahead qc_look_ahead(const qc_geometry *g, const char *line, int64_t column)
     float *qc_target(const qc_geometry *g, char *to, bint streamed, float *buffer)
     void qc_put(const qc_geometry *g, char *to, int64_t n, bint streamed, const float *source)
     const float *qc_gather(const qc_geometry *g, const qc_box *box, const char *base, int64_t column,

@@ -160,10 +160,19 @@ static inline void qc_write(int64_t dtype, int64_t step, char *QC_RESTRICT to, i
 
 #undef QC_EACH
 
-/* Whether results of this size and layout are streamed: a large tensor without gaps between neighbours of a line. */
-static inline int qc_streamed(const qc_geometry *g) {
+/* Whether outputs of this size are streamed. */
+static inline int qc_streamed(const qc_geometry *g) { return g->lines * g->cols >= QC_STREAMED; }
+
+/* Floats are only streamed without gaps between neighbours of a line. */
+static inline int qc_streamed_floats(const qc_geometry *g) {
     static const int64_t sizes[] = {4, 8, 2, 2};
-    return g->lines * g->cols >= QC_STREAMED && g->step == sizes[g->dtype];
+    return qc_streamed(g) && g->step == sizes[g->dtype];
+}
+
+/* What to fetch while the strip from `column` on is converted: the line two strips further on. */
+static inline qc_ahead qc_look_ahead(const qc_geometry *g, const char *line, int64_t column) {
+    qc_ahead ahead = {line + (column + 2 * QC_STRIP) * g->step, g->step};
+    return ahead;
 }
 
 /* Where n results may be formed: in place where the output is plain float32 and not streamed, else in `buffer` (then

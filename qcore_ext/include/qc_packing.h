@@ -3,6 +3,7 @@
 #define QC_PACKING_H
 
 #include "qc_floats.h"
+#include "qc_stream.h"
 
 /* n fields as a dense little-endian bit stream; the last byte is filled with zero bits. Returns the bytes written. */
 static inline int64_t qc_pack(const uint8_t *QC_RESTRICT codes, int64_t n, int64_t bits, uint8_t *QC_RESTRICT to) {
@@ -24,6 +25,14 @@ static inline int64_t qc_pack(const uint8_t *QC_RESTRICT codes, int64_t n, int64
         to[whole++] = (uint8_t)last;
     }
     return whole;
+}
+
+/* The same for a strip that may be streamed: whole bytes are, fewer bits are too few to gain. */
+static inline int64_t qc_pack_strip(const uint8_t *QC_RESTRICT codes, int64_t n, int64_t bits, int streamed,
+                                    uint8_t *QC_RESTRICT to) {
+    if (bits < 8 || !streamed) return qc_pack(codes, n, bits, to);
+    qc_stream((char *)to, (const char *)codes, n);
+    return n;
 }
 
 /* n unsigned fields of a bit stream, from field `first` on. */

@@ -17,14 +17,21 @@
 
 /* Blocks shorter than this are spread to one scale per element first; longer ones are loops of their own. */
 #define QC_SHORT 32
-/* The same for a loop that divides and converts: there it pays off for longer blocks too. */
-#define QC_SPREAD 256
-
 /* Each block's scale at every element of the strip; `spread` has a block of room behind the last. Whole
  * vectors are stored, the next block overwrites what was too much. */
 static inline void qc_spread(const float *QC_RESTRICT effective, int64_t n, int64_t block, int64_t phase,
                              float *QC_RESTRICT spread) {
     int64_t room = block - phase;
+    if (phase == 0 && (block == 2 || block == 4)) {
+        int64_t blocks = (n + block - 1) / block;
+        if (block == 2) {
+            for (int64_t b = 0; b < blocks; b++) spread[2 * b] = spread[2 * b + 1] = effective[b];
+        } else {
+            for (int64_t b = 0; b < blocks; b++)
+                for (int64_t j = 0; j < 4; j++) spread[4 * b + j] = effective[b];
+        }
+        return;
+    }
     for (int64_t first = 0; first < n;) {
         float scale = *effective++;
         if (room == 16) {

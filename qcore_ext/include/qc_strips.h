@@ -5,6 +5,7 @@
 #include "qc_codes.h"
 #include "qc_maxima.h"
 #include "qc_packing.h"
+#include "qc_quantize.h"
 #include "qc_scaling.h"
 #include "qc_values.h"
 
