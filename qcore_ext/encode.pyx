@@ -10,8 +10,8 @@ from libc.string cimport memset
 
 from qcore_ext.strips cimport (
     QC_ROOM, QC_STRIP, QC_LOOKUP, qc_codec, qc_effective, qc_find_row, qc_geometry, qc_join_lane, qc_look_ahead,
-    qc_maxima, qc_pack_strip, qc_quantize, qc_read, qc_row, qc_row_of_lane, qc_scale, qc_store_words,
-    qc_stream_end, qc_streamed,
+    qc_maxima, qc_pack_strip, qc_quantize, qc_read, qc_room_for_codes, qc_row, qc_row_of_lane,
+    qc_scale, qc_store_words, qc_stream_end, qc_streamed,
 )
 
 
@@ -39,19 +39,21 @@ cdef void encode_piece(
 ) noexcept nogil:
     """Columns start..stop-1 of one row of words."""
     cdef uint8_t codes[QC_ROOM]
+    cdef uint8_t *fields
     cdef uint32_t joined[QC_ROOM]
     cdef int64_t column = start, n, lane, pitch = g.blocks * s.nbytes
     while column < stop:
         n = min(QC_STRIP, stop - column)
+        fields = qc_room_for_codes(g, streamed, words + column, codes)
         for lane in range(row.lanes):
             strip_codes(g, k, s, x + row.offset + lane * row.lane_stride,
-                        scales + qc_row_of_lane(&row, lane) * pitch, whole, column, n, codes)
+                        scales + qc_row_of_lane(&row, lane) * pitch, whole, column, n, fields)
             if g.lane_axis >= 0:
                 qc_join_lane(codes, n, g.bits, lane, joined)
         if g.lane_axis >= 0:
             qc_store_words(joined, n, g.word_bytes, words + column * g.word_bytes)
         else:
-            qc_pack_strip(codes, n, g.bits, streamed, <uint8_t *>words + column * g.bits // 8)
+            qc_pack_strip(fields, n, g.bits, streamed, <uint8_t *>words + column * g.bits // 8)
         column += n
     if g.lane_axis < 0 and stop == g.cols:
         column = (g.cols * g.bits + 7) // 8

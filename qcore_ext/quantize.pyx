@@ -11,8 +11,8 @@ from libc.string cimport memset
 
 from qcore_ext.strips cimport (
     QC_INFINITY, QC_ROOM, qc_box, qc_codec, qc_effective, qc_find_box, qc_float, qc_geometry, qc_line,
-    qc_line_of_box, qc_look_ahead, qc_maxima, qc_pack_strip, qc_quantize, qc_read, qc_scale, qc_solve,
-    qc_store_scales, qc_stream_end, qc_streamed,
+    qc_line_of_box, qc_look_ahead, qc_maxima, qc_pack_strip, qc_quantize, qc_read, qc_room_for_codes,
+    qc_scale, qc_solve, qc_store_scales, qc_stream_end, qc_streamed,
 )
 
 
@@ -47,6 +47,7 @@ cdef bint quantize_strip(
     cdef float effective[QC_ROOM]
     cdef uint32_t maxima[QC_ROOM]
     cdef uint8_t codes[QC_ROOM]
+    cdef uint8_t *fields
     cdef int64_t count = (n + g.block - 1) // g.block, i, used, at = column * g.bits // 8
     cdef const float *got = NULL
     cdef qc_line line = qc_line_of_box(g, box, 0)
@@ -62,9 +63,10 @@ cdef bint quantize_strip(
         if box.lines > 1:
             line = qc_line_of_box(g, box, i)
             got = qc_read(g.dtype, g.step, x + line.offset + column * g.step, n, buffer)
-        qc_quantize(k, got, n, g.block, 0, effective, maxima, qc_look_ahead(g, x + line.offset, column), codes)
         to = words + line.word_row * g.word_row
-        used = at + qc_pack_strip(codes, n, g.bits, streamed, <uint8_t *>to + at)
+        fields = qc_room_for_codes(g, streamed, to + at, codes)
+        qc_quantize(k, got, n, g.block, 0, effective, maxima, qc_look_ahead(g, x + line.offset, column), fields)
+        used = at + qc_pack_strip(fields, n, g.bits, streamed, <uint8_t *>to + at)
         if column + n == g.cols:
             memset(to + used, 0, g.word_row - used)
     return True

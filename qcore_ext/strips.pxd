@@ -54,14 +54,21 @@ cdef extern from "qc_scales.h" nogil:
     void qc_effective(const qc_scale *s, const char *stored, int64_t n, float whole, float *effective)
 
 
-cdef extern from "qc_strips.h" nogil:
-    void qc_maxima(const float *x, int64_t n, int64_t block, int64_t phase, int finite, uint32_t *maxima)
-    void qc_divide(const float *x, int64_t n, int64_t block, int64_t phase, const float *scales, float *t)
-    void qc_multiply(const float *v, int64_t n, int64_t block, int64_t phase, const float *scales, float *y)
+cdef extern from "qc_stream.h" nogil:
+    enum:
+        QC_BURST
+
     ctypedef struct qc_ahead:
         const char *at
         int64_t size
 
+    void qc_stream_end()
+
+
+cdef extern from "qc_strips.h" nogil:
+    void qc_maxima(const float *x, int64_t n, int64_t block, int64_t phase, int finite, uint32_t *maxima)
+    void qc_divide(const float *x, int64_t n, int64_t block, int64_t phase, const float *scales, float *t)
+    void qc_multiply(const float *v, int64_t n, int64_t block, int64_t phase, const float *scales, float *y)
     void qc_quantize(const qc_codec *k, const float *x, int64_t n, int64_t block, int64_t phase,
                      const float *effective, const uint32_t *maxima, qc_ahead ahead, uint8_t *codes)
     void qc_codes(const qc_codec *k, const float *t, int64_t n, uint8_t *codes)
@@ -77,15 +84,6 @@ cdef extern from "qc_strips.h" nogil:
     void qc_store_words(const uint32_t *words, int64_t n, int64_t word_bytes, char *to)
     void qc_split_lane(const char *words, int64_t n, int64_t bits, int64_t lane, int64_t word_bytes,
                        uint8_t *fields)
-
-
-cdef extern from "qc_stream.h" nogil:
-    enum:
-        QC_BURST
-        QC_STREAMED
-
-    void qc_stream(char *to, const char *source, int64_t size)
-    void qc_stream_end()
 
 
 cdef extern from "qc_lines.h" nogil:
@@ -107,6 +105,7 @@ cdef extern from "qc_lines.h" nogil:
     const float *qc_read(int64_t dtype, int64_t step, const char *source, int64_t n, float *buffer)
     bint qc_streamed(const qc_geometry *g)
     bint qc_streamed_floats(const qc_geometry *g)
+    uint8_t *qc_room_for_codes(const qc_geometry *g, bint streamed, char *to, uint8_t *codes)
     qc_ahead qc_look_ahead(const qc_geometry *g, const char *line, int64_t column)
     float *qc_target(const qc_geometry *g, char *to, bint streamed, float *buffer)
     void qc_put(const qc_geometry *g, char *to, int64_t n, bint streamed, const float *source)

@@ -4,7 +4,7 @@
 
 #include "qc_floats.h"
 #include "qc_numbers.h"
-#include "qc_tables.h"
+#include "qc_search.h"
 
 /* Integer nearest to t, for |t| < 2^22. Adding the largest float below a half and truncating rounds ties away from
  * zero; adding 1.5 * 2^23 leaves the one nearest, ties to even, in the low bits. */
@@ -64,7 +64,9 @@ static inline void qc_many_codes(const qc_codec *k, const float *QC_RESTRICT t, 
 }
 
 static inline void qc_lookup_codes(const qc_codec *k, const float *t, int64_t n, uint8_t *codes) {
-    int64_t done = k->bits == 4 ? qc_search_table(k, t, n, codes) : 0;
+    const float one = 1.0f;
+    const qc_ahead here = {(const char *)t, 4};
+    int64_t done = k->bits == 4 ? qc_search_blocks(k, t, n, n, 0, &one, here, codes) : 0;
     if (k->bits > 4)
         qc_many_codes(k, t, n, codes);
     else

@@ -181,6 +181,12 @@ static inline float *qc_target(const qc_geometry *g, char *to, int streamed, flo
     return !streamed && g->dtype == QC_F32 && g->step == 4 && ((uintptr_t)to & 3) == 0 ? (float *)to : buffer;
 }
 
+/* Where the codes of a strip may be formed: in place where they are whole bytes and not streamed, else in `codes` (then
+ * call qc_pack_strip, which has nothing to do where they are in place). */
+static inline uint8_t *qc_room_for_codes(const qc_geometry *g, int streamed, char *to, uint8_t *codes) {
+    return !streamed && g->bits == 8 && g->lane_axis < 0 ? (uint8_t *)to : codes;
+}
+
 /* n results from their buffer to their place. */
 static inline void qc_put(const qc_geometry *g, char *to, int64_t n, int streamed, const float *from) {
     char narrow[QC_BURST * 8];

@@ -27,11 +27,10 @@ static inline int64_t qc_pack(const uint8_t *QC_RESTRICT codes, int64_t n, int64
     return whole;
 }
 
-/* The same for a strip that may be streamed: whole bytes are, fewer bits are too few to gain. */
-static inline int64_t qc_pack_strip(const uint8_t *QC_RESTRICT codes, int64_t n, int64_t bits, int streamed,
-                                    uint8_t *QC_RESTRICT to) {
-    if (bits < 8 || !streamed) return qc_pack(codes, n, bits, to);
-    qc_stream((char *)to, (const char *)codes, n);
+/* The same for a strip that may be streamed (whole bytes are; fewer bits are too few to gain) or be in place already. */
+static inline int64_t qc_pack_strip(const uint8_t *codes, int64_t n, int64_t bits, int streamed, uint8_t *to) {
+    if (bits < 8 || (!streamed && codes != to)) return qc_pack(codes, n, bits, to);
+    if (streamed) qc_stream((char *)to, (const char *)codes, n);
     return n;
 }
 

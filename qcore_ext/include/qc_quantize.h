@@ -9,17 +9,6 @@
 /* What a scaled float becomes, known when a loop is compiled. */
 enum { QC_CLAMPED = 1, QC_TO_EVEN = 2, QC_TO_MINIFLOAT = 4 };
 
-/* Where the source goes on, two strips ahead, so that it is in the cache when its turn comes: while a strip is
- * converted, the processor by itself fetches nothing. `size` are the bytes of an element there. */
-typedef struct {
-    const char *at;
-    int64_t size;
-} qc_ahead;
-
-QC_INLINE void qc_fetch(qc_ahead ahead, int64_t first, int64_t count) {
-    for (int64_t i = 0; i < count; i += 16) __builtin_prefetch(ahead.at + (first + i) * ahead.size, 0, 2);
-}
-
 /* The scales of a strip's blocks, none of them 0, and their inverses. */
 typedef struct {
     float divisors[QC_ROOM + 1], inverses[QC_ROOM + 1];
@@ -155,8 +144,13 @@ static inline void qc_quantize(const qc_codec *k, const float *x, int64_t n, int
             return;
         }
     }
-    qc_divide(x, n, block, phase, effective, t);
-    qc_codes(k, t, n, codes);
+    int64_t done = 0;
+    if (k->kind == QC_LOOKUP && k->bits == 4)
+        done = qc_search_blocks(k, x, n, block, phase, effective, ahead, codes);
+    if (done == n) return;
+    effective += (phase + done) / block;
+    qc_divide(x + done, n - done, block, (phase + done) % block, effective, t);
+    qc_codes(k, t, n - done, codes + done);
 }
 
 #endif

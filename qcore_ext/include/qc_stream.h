@@ -1,5 +1,5 @@
-/* Results that nobody reads soon go past the cache: the old line is not fetched first, and nothing is evicted for it.
- * QC_PLAIN leaves the instruction out; a copy takes its place. */
+/* The cache told what comes and what goes. Results that nobody reads soon go past it: the old line is not fetched first,
+ * and nothing is evicted for it. QC_PLAIN leaves that instruction out; a copy takes its place. */
 #ifndef QC_STREAM_H
 #define QC_STREAM_H
 
@@ -11,6 +11,17 @@
 #define QC_STREAMED (1 << 22)
 /* Elements formed before they are streamed: a short strip lets the stores drain while the next one is computed. */
 #define QC_BURST 512
+
+/* Where the source goes on, two strips ahead, so that it is in the cache when its turn comes: while a strip is
+ * converted, the processor by itself fetches nothing. `size` are the bytes of an element there. */
+typedef struct {
+    const char *at;
+    int64_t size;
+} qc_ahead;
+
+QC_INLINE void qc_fetch(qc_ahead ahead, int64_t first, int64_t count) {
+    for (int64_t i = 0; i < count; i += 16) __builtin_prefetch(ahead.at + (first + i) * ahead.size, 0, 3);
+}
 
 #if defined(__SSE2__) && !defined(QC_PLAIN)
 #include <immintrin.h>
