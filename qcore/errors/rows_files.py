@@ -73,12 +73,22 @@ ROWS: tuple[ErrorDoc, ...] = (
         code="file-pickle-refused",
         family=FormatError,
         message="{path} holds a pickle ({found}), and qcore never unpickles",
-        cause="Unpickling runs whatever program the file contains.",
+        variants={
+            "asks-for-more": (
+                "{path} asks for more than tensors ({found}), and qcore runs nothing that a file names"
+            ),
+        },
+        cause=(
+            "Unpickling runs whatever program the file contains. The zip archives of torch.save are read without "
+            "it: tables, numbers, texts and tensors, nothing else."
+        ),
         when=(
-            "Opening .ckpt, .bin and .pkl files, object arrays, and .pt files that ask for more than tensors."
+            "Opening pickles that are no such archive (.ckpt, .bin, .pkl, .pt and .pth of PyTorch before 1.6), "
+            "object arrays, TorchScript programs, and archives of whole models or of other classes."
         ),
         solutions=(
             "Convert it where it was made: safetensors.torch.save_file(model.state_dict(), path).",
+            "Of a file of PyTorch before 1.6: torch.save(torch.load(path, weights_only=True), 'new.pt').",
             "Save arrays with a plain dtype: np.save(path, x.astype(np.float32)).",
         ),
         refs=("file-not-recognised",),

@@ -38,8 +38,8 @@ def open_file(
     Parameters
     ----------
     path
-        A .safetensors, .bpk, .gguf, .npz or .npy file, recognised by its content; or a folder with a checkpoint in
-        it, or the index of one (``model.safetensors.index.json``).
+        A .safetensors, .bpk, .gguf, .npz, .npy, .pt or .pth file, recognised by its content; or a folder with a
+        checkpoint in it, or the index of one (``model.safetensors.index.json``).
     dtype
         What the elements of an .npy or .npz file are where NumPy's format lost it: a dtype or its name, or for .npz a
         mapping from tensor names to such.
