@@ -40,6 +40,20 @@ ROWS: tuple[ErrorDoc, ...] = (
         refs=("file-malformed",),
     ),
     ErrorDoc(
+        code="file-part-missing",
+        family=FormatError,
+        message="{path} is part {number} of {count} of a model, and {missing} is not beside it",
+        cause=(
+            "A model that was split into several GGUF files is read as one, and each part holds only its own tensors."
+        ),
+        when="Opening one file of a set NAME-00001-of-0000N.gguf whose other files are elsewhere or named otherwise.",
+        solutions=(
+            "Put all parts into one folder under the names they were made with.",
+            "Fetch the part that is missing.",
+        ),
+        refs=("file-truncated",),
+    ),
+    ErrorDoc(
         code="file-limit",
         family=LimitError,
         message="{path}: {what} is {found}, the limit is {limit}",

@@ -63,7 +63,7 @@ _ROWS = (
     Limit("burnpack-tensor", 10 << 30, 10 << 30, "bytes", "data of a tensor written to a burnpack file"),
     Limit("burnpack-file", 100 << 30, 100 << 30, "bytes", "size of a burnpack file that is written"),
     Limit("config-json", 16 * _MIB, 256 * _MIB, "bytes", "JSON file beside a checkpoint: its index, its configuration"),
-    Limit("shards", 1000, 100_000, "files", "shards of a checkpoint"),
+    Limit("shards", 1000, 100_000, "files", "shards of a checkpoint, parts of a split model"),
     Limit("metadata-record", _MIB, _MIB, "bytes", "the JSON that describes one quantized tensor"),
     Limit("rank", 8, 8, "dimensions", "rank of a tensor", "FormatError"),
     Limit(

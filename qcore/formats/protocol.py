@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from qcore.formats.foreign import ForeignTensor
     from qcore.formats.limits import Limits
-    from qcore.formats.source import Source
+    from qcore.formats.source import Shards, Source
     from qcore.scheme import QuantScheme
     from qcore.tensor import QTensor
 
@@ -149,7 +149,7 @@ class StoredReader:
     """The reader of every format: plain entries as they are, those of our convention joined to tensors."""
 
     def __init__(
-        self, path: str | os.PathLike[str], format: str, source: Source, stored: Stored, limits: Limits
+        self, path: str | os.PathLike[str], format: str, source: Source | Shards, stored: Stored, limits: Limits
     ) -> None:
         from qcore.formats import convention
 
