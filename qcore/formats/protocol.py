@@ -169,7 +169,20 @@ class StoredReader:
     @property
     def metadata(self) -> Mapping[str, str]:
         """Texts that the file carries, without those of our own convention."""
-        return MappingProxyType({k: v for k, v in self.stored.metadata.items() if not k.startswith("qcore.")})
+        return MappingProxyType({key: self.stored.metadata[key] for key in self.text_names()})
+
+    def text_names(self) -> tuple[str, ...]:
+        """Names of the texts, without looking at one."""
+        return tuple(key for key in self.stored.metadata if not key.startswith("qcore."))
+
+    def brief(self, key: str, length: int = 100) -> str:
+        """The beginning of a text of the metadata, for which not more than that has to be read."""
+        own = getattr(self.stored.metadata, "brief", None)
+        if own is not None:
+            shown: str = own(key, length)
+            return shown
+        text = self.stored.metadata[key]
+        return text if len(text) <= length else text[:length] + "..."
 
     def names(self) -> tuple[str, ...]:
         """Names of the tensors in the file's order."""

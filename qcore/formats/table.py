@@ -99,8 +99,10 @@ def detect(source: Source) -> FileFormat:
         named = suffix in row.suffixes and suffix not in _PICKLE_SUFFIXES
         if named or (row.name == "safetensors" and head[8:9] == b"{"):
             return row
-    if suffix in _PICKLE_SUFFIXES or head.startswith(_PICKLE_MARKS):
-        found = "by its first bytes" if head.startswith(_PICKLE_MARKS) else f"as {suffix} files do"
+    pickled = head.startswith(_PICKLE_MARKS)
+    # .bin is the suffix of anything; what is no pickle there by its first bytes is not recognised
+    if pickled or (suffix in _PICKLE_SUFFIXES and suffix != ".bin"):
+        found = "by its first bytes" if pickled else f"as {suffix} files do"
         raise errors.build("file-pickle-refused", path=source.name, found=found)
     raise errors.build("file-not-recognised", path=source.name, found=_shown(head))
 
