@@ -101,6 +101,7 @@ def pin(threads: int) -> None:
     """With one thread, stay on one processor; and tell libraries how many threads there are."""
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = str(threads)
+    os.environ["OMP_WAIT_POLICY"] = "passive"  # or the threads of one case spin through the turn of the next
     if threads == 1 and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 

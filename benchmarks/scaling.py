@@ -2,10 +2,10 @@
 
     python benchmarks/scaling.py [--sizes 1e3,1e4,...] [--threads 1,2] [--schemes NAME,...] [--json OUT]
 
-`ns/1k` is nanoseconds for a thousand elements on one thread: flat from about a million elements on, and rising below where
-the call itself is what is paid. `x N` is how many times as fast N threads are as one: the goal is 1.7 for two wherever one
-takes 200 us or more, and never below 1 (0.95 with noise) where it takes less. `of B` is the part of the best plain loop
-that the same number of threads reaches.
+`ns/1k` is nanoseconds for a thousand elements on one thread: flat from about a million elements on, and rising below
+where the call itself is what is paid. `x N` is how many times as fast N threads are as one: the goal is 1.7 for two
+wherever one takes 200 us or more, and never below 1 (0.95 with noise) where it takes less. `of B` is the part of the
+best plain loop that the same number of threads reaches.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from bound import loop
-from harness import Case, aligned, interleave, table, write_json
+from harness import Case, aligned, interleave, pin, table, write_json
 
 import qcore
 
@@ -44,11 +44,14 @@ def rows_of(scheme: str, size: int, threads: list[int], budget: float) -> list[d
                 arrays = (x, codes)
                 cases.append(Case(f"{count}", lambda n=count: qcore.quantize(x, scheme, threads=n)))
             else:
-                names = ("read_half_write", "read_half_write_nt") if packed else ("read1_write", "read1_write_nt")
+                names = (
+                    ("read_half_write", "read_half_write_nt") if packed else ("read1_write", "read1_write_nt")
+                )
                 arrays = (codes, out)
                 cases.append(Case(f"{count}", lambda n=count: q.dequantize(out=out, threads=n)))
             whole = size // (4096 * count) * 4096 * count
-            limits.append([Case(f"{name} {count}", loop(name, *arrays, whole, count), "bound") for name in names if whole])
+            plain = [Case(f"{name} {count}", loop(name, *arrays, whole, count), "bound") for name in names]
+            limits.append(plain if whole else [])
         interleave([*cases, *(case for each in limits for case in each)], budget, rounds=41)
         one = cases[0]
         for count, case, bounds in zip(threads, cases, limits, strict=True):
@@ -84,6 +87,7 @@ def main() -> None:
     parser.add_argument("--json")
     options = parser.parse_args()
     threads = [int(count) for count in options.threads.split(",")]
+    pin(max(2, *threads))
     rows = []
     for scheme in options.schemes.split(","):
         for size in (int(float(text)) for text in options.sizes.split(",")):
@@ -95,7 +99,14 @@ def main() -> None:
     for start in range(0, len(rows), len(threads)):
         one, *more = rows[start : start + len(threads)]
         share = [f"{row['of_bound']:.2f}" if row["of_bound"] else "" for row in (one, *more)]
-        cells = [one["scheme"], one["verb"], one["elements"], f"{one['us']:.1f}", f"{one['ns_per_k']:.0f}", share[0]]
+        cells = [
+            one["scheme"],
+            one["verb"],
+            one["elements"],
+            f"{one['us']:.1f}",
+            f"{one['ns_per_k']:.0f}",
+            share[0],
+        ]
         for row, part in zip(more, share[1:], strict=True):
             cells += [f"{row['speedup']:.2f}", part]
         lines.append([*cells, " ".join(filter(None, (judged(row, one) for row in more)))])

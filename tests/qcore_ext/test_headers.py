@@ -22,8 +22,10 @@ from qcore.plan import Plan
 
 INCLUDE = source.ROOT / "qcore_ext" / "include"
 HEADERS = sorted(path.name for path in INCLUDE.glob("*.h"))
+# _GNU_SOURCE is what Python.h defines before it includes anything.
 FLAGS = [
-    "-std=c11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror",
+    "-std=c11", "-D_GNU_SOURCE", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wall",
+    "-Wextra", "-Werror",
 ]  # fmt: skip
 TARGETS = ("aarch64-macos", "x86_64-windows-gnu", "aarch64-linux-gnu", "x86_64-linux-gnu")
 
