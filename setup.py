@@ -48,7 +48,7 @@ DIRECTIVES = {
     "freethreading_compatible": True,
 }
 KERNELS = sorted(path.stem for path in Path("qcore_ext").glob("*.pyx"))
-UNLEVELLED = ("cpu",)
+UNLEVELLED = ("cpu", "pool")
 
 
 def levels() -> list[str]:
@@ -75,6 +75,7 @@ def extensions(package: str, names: list[str], level: str) -> list[Extension]:
         quiet=True,
     )
     link = [flag for flag in LEVEL_FLAGS[level] if flag.startswith("-fsanitize")]
+    link += [] if CLANG_CL else ["-pthread"]
     return [
         Extension(
             module.name,

@@ -16,6 +16,7 @@ KERNELS = (
     "compare",
     "decode",
     "encode",
+    "histograms",
     "measure",
     "numbers",
     "packing",
@@ -23,6 +24,7 @@ KERNELS = (
     "ranks",
     "scales",
     "search",
+    "sums",
 )
 
 __all__ = ["available_levels", "level", *KERNELS]

@@ -13,6 +13,9 @@ from qcore_ext import (
     encode as encode,
 )
 from qcore_ext import (
+    histograms as histograms,
+)
+from qcore_ext import (
     measure as measure,
 )
 from qcore_ext import (
@@ -32,6 +35,9 @@ from qcore_ext import (
 )
 from qcore_ext import (
     search as search,
+)
+from qcore_ext import (
+    sums as sums,
 )
 
 KERNELS: tuple[str, ...]

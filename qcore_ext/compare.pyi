@@ -13,19 +13,6 @@ def errors(
     scale: bytes,
     first: int,
     last: int,
+    step: int = 0,
+    threads: int = 1,
 ) -> tuple[int, int, int]: ...
-def histogram(
-    x: np.ndarray,
-    values: np.ndarray,
-    scales: np.ndarray,
-    whole: float,
-    bins: np.ndarray,
-    shift: int,
-    prefix: int,
-    chunks: int,
-    geometry: bytes,
-    codec: bytes,
-    scale: bytes,
-    first: int,
-    last: int,
-) -> None: ...

@@ -10,4 +10,6 @@ def encode(
     scale: bytes,
     first: int,
     last: int,
+    step: int = 0,
+    threads: int = 1,
 ) -> None: ...

@@ -1,7 +1,15 @@
 import numpy as np
 
-def peaks(x: np.ndarray, grid: np.ndarray, finite: bool, geometry: bytes, first: int, last: int) -> None: ...
-def nonfinite(x: np.ndarray, geometry: bytes, first: int, last: int) -> tuple[int, int]: ...
-def sums(
-    x: np.ndarray, totals: np.ndarray, counts: np.ndarray, chunks: int, geometry: bytes, first: int, last: int
+def peaks(
+    x: np.ndarray,
+    grid: np.ndarray,
+    finite: bool,
+    geometry: bytes,
+    first: int,
+    last: int,
+    step: int = 0,
+    threads: int = 1,
 ) -> None: ...
+def nonfinite(
+    x: np.ndarray, geometry: bytes, first: int, last: int, step: int = 0, threads: int = 1
+) -> tuple[int, int]: ...

@@ -1,4 +1,4 @@
-"""What a tensor looks like, block by block: peaks, non-finite elements, sums of magnitudes.
+"""What a tensor looks like, block by block: peaks, and non-finite elements.
 
 Assumed: outputs are C-contiguous and as large as the geometry says. Calls over disjoint tasks may run at the
 same time.
@@ -8,9 +8,10 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memset
 
+from qcore_ext.pool cimport qc_add, qc_lower, share
 from qcore_ext.strips cimport (
-    QC_CHUNK, QC_INFINITY, QC_MAGNITUDE, QC_ROOM, qc_bits, qc_box, qc_find_box, qc_gather, qc_geometry,
-    qc_keep_finite, qc_line, qc_line_of_box, qc_maxima, qc_read, qc_sum_magnitudes,
+    QC_INFINITY, QC_MAGNITUDE, QC_ROOM, qc_bits, qc_box, qc_find_box, qc_geometry, qc_line, qc_line_of_box,
+    qc_maxima, qc_read,
 )
 
 
@@ -33,83 +34,81 @@ cdef void tile_peaks(
             column += n
 
 
-def peaks(cnp.ndarray x, cnp.ndarray grid, bint finite, bytes geometry, int64_t first, int64_t last):
+cdef struct measuring:
+    const qc_geometry *g
+    const char *x
+    uint32_t *peaks
+    bint finite
+    int64_t count
+    int64_t index
+
+
+cdef void measure_peaks(void *work, int64_t first, int64_t last) noexcept nogil:
+    cdef const measuring *w = <const measuring *>work
+    cdef const qc_geometry *g = w.g
+    cdef uint32_t *row_peaks
+    cdef int64_t task, row, start, stop
+    cdef qc_box box
+    for task in range(first, last):
+        row = task // g.tiles
+        start = task % g.tiles * g.tile
+        stop = min(start + g.tile, g.cols)
+        row_peaks = w.peaks + row * g.blocks
+        memset(row_peaks + start // g.block, 0, ((stop - start + g.block - 1) // g.block) * 4)
+        qc_find_box(g, row, &box)
+        tile_peaks(g, &box, w.x, start, stop, w.finite, row_peaks)
+
+
+def peaks(
+    cnp.ndarray x, cnp.ndarray grid, bint finite, bytes geometry, int64_t first, int64_t last, int64_t step=0,
+    int threads=1,
+):
     """Largest |x| of every block in tiles first..last-1, as float32 bits; only of finite elements if asked.
 
     Otherwise a NaN or an infinity makes its block's peak one.
     """
-    cdef const qc_geometry *g = <const qc_geometry *><const char *>geometry
-    cdef const char *source = <const char *>cnp.PyArray_DATA(x)
-    cdef uint32_t *to = <uint32_t *>cnp.PyArray_DATA(grid)
-    cdef uint32_t *row_peaks
-    cdef int64_t task, row, start, stop
-    cdef qc_box box
-    assert cnp.PyArray_NBYTES(grid) >= g.rows * g.blocks * 4
+    cdef measuring w
+    w.g = <const qc_geometry *><const char *>geometry
+    w.x = <const char *>cnp.PyArray_DATA(x)
+    w.peaks = <uint32_t *>cnp.PyArray_DATA(grid)
+    w.finite = finite
+    assert cnp.PyArray_NBYTES(grid) >= w.g.rows * w.g.blocks * 4
     with nogil:
-        for task in range(first, last):
-            row = task // g.tiles
-            start = task % g.tiles * g.tile
-            stop = min(start + g.tile, g.cols)
-            row_peaks = to + row * g.blocks
-            memset(row_peaks + start // g.block, 0, ((stop - start + g.block - 1) // g.block) * 4)
-            qc_find_box(g, row, &box)
-            tile_peaks(g, &box, source, start, stop, finite, row_peaks)
+        share(measure_peaks, &w, first, last, step, threads)
 
 
-def nonfinite(cnp.ndarray x, bytes geometry, int64_t first, int64_t last):
-    """Count of non-finite elements in tiles first..last-1, and the flat C index of the first (-1: none)."""
-    cdef const qc_geometry *g = <const qc_geometry *><const char *>geometry
-    cdef const char *source = <const char *>cnp.PyArray_DATA(x)
+cdef void count_nonfinite(void *work, int64_t first, int64_t last) noexcept nogil:
+    cdef measuring *w = <measuring *>work
+    cdef const qc_geometry *g = w.g
     cdef const float *got
     cdef float buffer[QC_ROOM]
-    cdef int64_t task, start, stop, i, j, column, n, at, count = 0, index = -1
+    cdef int64_t task, start, stop, i, j, column, n
     cdef qc_box box
     cdef qc_line line
+    for task in range(first, last):
+        start = task % g.tiles * g.tile
+        stop = min(start + g.tile, g.cols)
+        qc_find_box(g, task // g.tiles, &box)
+        for i in range(box.lines):
+            line = qc_line_of_box(g, &box, i)
+            column = start
+            while column < stop:
+                n = min(g.strip, stop - column)
+                got = qc_read(g.dtype, g.step, w.x + line.offset + column * g.step, n, buffer)
+                for j in range(n):
+                    if qc_bits(got[j]) & QC_MAGNITUDE >= QC_INFINITY:
+                        qc_add(&w.count, 1)
+                        qc_lower(&w.index, line.line * g.cols + column + j)
+                column += n
+
+
+def nonfinite(cnp.ndarray x, bytes geometry, int64_t first, int64_t last, int64_t step=0, int threads=1):
+    """Count of non-finite elements in tiles first..last-1, and the flat C index of the first (-1: none)."""
+    cdef measuring w
+    w.g = <const qc_geometry *><const char *>geometry
+    w.x = <const char *>cnp.PyArray_DATA(x)
+    w.count = 0
+    w.index = w.g.lines * w.g.cols
     with nogil:
-        for task in range(first, last):
-            start = task % g.tiles * g.tile
-            stop = min(start + g.tile, g.cols)
-            qc_find_box(g, task // g.tiles, &box)
-            for i in range(box.lines):
-                line = qc_line_of_box(g, &box, i)
-                column = start
-                while column < stop:
-                    n = min(g.strip, stop - column)
-                    got = qc_read(g.dtype, g.step, source + line.offset + column * g.step, n, buffer)
-                    for j in range(n):
-                        if qc_bits(got[j]) & QC_MAGNITUDE >= QC_INFINITY:
-                            count += 1
-                            at = line.line * g.cols + column + j
-                            index = at if index < 0 or at < index else index
-                    column += n
-    return count, index
-
-
-def sums(
-    cnp.ndarray x, cnp.ndarray totals, cnp.ndarray counts, int64_t chunks, bytes geometry,
-    int64_t first, int64_t last,
-):
-    """Sum of finite |x| and their count for chunks first..last-1; a block has ``chunks`` of them.
-
-    float64 and int64, one per block and chunk. A chunk that a short block lacks sums to 0.
-    """
-    cdef const qc_geometry *g = <const qc_geometry *><const char *>geometry
-    cdef const char *source = <const char *>cnp.PyArray_DATA(x)
-    cdef double *to = <double *>cnp.PyArray_DATA(totals)
-    cdef int64_t *count = <int64_t *>cnp.PyArray_DATA(counts)
-    cdef float buffer[QC_CHUNK]
-    cdef float kept[QC_CHUNK]
-    cdef int64_t task, block, column, width, at, n
-    cdef qc_box box
-    assert cnp.PyArray_NBYTES(totals) >= g.rows * g.blocks * chunks * 8
-    assert cnp.PyArray_NBYTES(counts) >= g.rows * g.blocks * chunks * 8
-    with nogil:
-        for task in range(first, last):
-            block = task // chunks
-            at = task % chunks * QC_CHUNK
-            qc_find_box(g, block // g.blocks, &box)
-            column = block % g.blocks * g.block
-            width = min(g.block, g.cols - column)
-            n = max(0, min(QC_CHUNK, box.lines * width - at))
-            count[task] = qc_keep_finite(qc_gather(g, &box, source, column, width, at, n, buffer), n, kept)
-            to[task] = qc_sum_magnitudes(kept, n)
+        share(count_nonfinite, &w, first, last, step, threads)
+    return w.count, w.index if w.count else -1

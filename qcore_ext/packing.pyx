@@ -8,6 +8,7 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
+from qcore_ext.pool cimport share
 from qcore_ext.strips cimport (
     QC_ROOM, QC_STRIP, qc_find_row, qc_geometry, qc_join_lane, qc_pack, qc_row, qc_split_lane, qc_store_words,
     qc_unpack,
@@ -51,33 +52,61 @@ cdef void unpack_piece(
                 to[i] = <uint8_t>((to[i] ^ <uint8_t>sign) - <uint8_t>sign)
 
 
-def pack(cnp.ndarray codes, cnp.ndarray values, bytes geometry, int64_t first, int64_t last):
+cdef struct packing:
+    const qc_geometry *g
+    uint8_t *codes
+    char *words
+    int64_t sign
+
+
+cdef void pack_tasks(void *work, int64_t first, int64_t last) noexcept nogil:
+    cdef const packing *w = <const packing *>work
+    cdef const qc_geometry *g = w.g
+    cdef int64_t task, row, start
+    for task in range(first, last):
+        row = task // g.pieces
+        start = task % g.pieces * g.piece
+        pack_piece(g, w.codes, qc_find_row(g, row), start, min(start + g.piece, g.cols),
+                   w.words + row * g.word_row)
+
+
+cdef void unpack_tasks(void *work, int64_t first, int64_t last) noexcept nogil:
+    cdef const packing *w = <const packing *>work
+    cdef const qc_geometry *g = w.g
+    cdef int64_t task, row, start
+    for task in range(first, last):
+        row = task // g.pieces
+        start = task % g.pieces * g.piece
+        unpack_piece(g, w.codes, qc_find_row(g, row), start, min(start + g.piece, g.cols), w.sign,
+                     w.words + row * g.word_row)
+
+
+cdef packing packing_of(cnp.ndarray codes, cnp.ndarray values, int64_t sign, bytes geometry):
+    cdef packing w
+    w.g = <const qc_geometry *><const char *>geometry
+    w.codes = <uint8_t *>cnp.PyArray_DATA(codes)
+    w.words = <char *>cnp.PyArray_DATA(values)
+    w.sign = sign
+    assert cnp.PyArray_NBYTES(values) >= w.g.words * w.g.word_row
+    assert cnp.PyArray_NBYTES(codes) >= w.g.lines * w.g.cols
+    return w
+
+
+def pack(
+    cnp.ndarray codes, cnp.ndarray values, bytes geometry, int64_t first, int64_t last, int64_t step=0,
+    int threads=1,
+):
     """Tasks first..last-1 of ``codes`` into ``values``; bits beyond a field's are dropped, padding is 0."""
-    cdef const qc_geometry *g = <const qc_geometry *><const char *>geometry
-    cdef const uint8_t *source = <const uint8_t *>cnp.PyArray_DATA(codes)
-    cdef char *to = <char *>cnp.PyArray_DATA(values)
-    cdef int64_t task, row, start
-    assert cnp.PyArray_NBYTES(values) >= g.words * g.word_row
-    assert cnp.PyArray_NBYTES(codes) >= g.lines * g.cols
+    cdef packing w = packing_of(codes, values, 0, geometry)
     with nogil:
-        for task in range(first, last):
-            row = task // g.pieces
-            start = task % g.pieces * g.piece
-            pack_piece(g, source, qc_find_row(g, row), start, min(start + g.piece, g.cols),
-                       to + row * g.word_row)
+        share(pack_tasks, &w, first, last, step, threads)
 
 
-def unpack(cnp.ndarray values, cnp.ndarray codes, int64_t sign, bytes geometry, int64_t first, int64_t last):
+def unpack(
+    cnp.ndarray values, cnp.ndarray codes, int64_t sign, bytes geometry, int64_t first, int64_t last,
+    int64_t step=0, int threads=1,
+):
     """Tasks first..last-1 of ``values`` into ``codes``; ``sign`` is the sign bit of a field, or 0."""
-    cdef const qc_geometry *g = <const qc_geometry *><const char *>geometry
-    cdef const char *source = <const char *>cnp.PyArray_DATA(values)
-    cdef uint8_t *to = <uint8_t *>cnp.PyArray_DATA(codes)
-    cdef int64_t task, row, start
-    assert cnp.PyArray_NBYTES(values) >= g.words * g.word_row
-    assert cnp.PyArray_NBYTES(codes) >= g.lines * g.cols
+    cdef packing w = packing_of(codes, values, sign, geometry)
     with nogil:
-        for task in range(first, last):
-            row = task // g.pieces
-            start = task % g.pieces * g.piece
-            unpack_piece(g, to, qc_find_row(g, row), start, min(start + g.piece, g.cols), sign,
-                         source + row * g.word_row)
+        share(unpack_tasks, &w, first, last, step, threads)

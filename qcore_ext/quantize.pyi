@@ -9,4 +9,6 @@ def minmax(
     scale: bytes,
     first: int,
     last: int,
+    step: int = 0,
+    threads: int = 1,
 ) -> bool: ...

@@ -9,33 +9,11 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
+from qcore_ext.pool cimport qc_add, share
 from qcore_ext.strips cimport (
-    QC_INFINITY, QC_ROOM, qc_box, qc_codec, qc_effective, qc_find_box, qc_float, qc_geometry, qc_line,
-    qc_line_of_box, qc_look_ahead, qc_maxima, qc_pack_strip, qc_quantize, qc_read, qc_room_for_codes,
-    qc_scale, qc_solve, qc_store_scales, qc_stream_end, qc_streamed,
+    QC_ROOM, qc_box, qc_codec, qc_find_box, qc_geometry, qc_line, qc_line_of_box, qc_look_ahead, qc_maxima,
+    qc_pack_strip, qc_quantize, qc_read, qc_room_for_codes, qc_scale, qc_scale_strip, qc_stream_end, qc_streamed,
 )
-
-
-cdef inline bint strip_scales(
-    const qc_scale *s, const uint32_t *maxima, int64_t count, char *stored, float *effective,
-) noexcept nogil:
-    """Scales of ``count`` peaks, stored and as divisors; False when one of them is not finite."""
-    cdef float peaks[QC_ROOM]
-    cdef float scales[QC_ROOM]
-    cdef int64_t i
-    cdef uint32_t most = 0
-    for i in range(count):
-        most = maxima[i] if maxima[i] > most else most
-        peaks[i] = qc_float(maxima[i])
-    if most >= QC_INFINITY:
-        return False
-    qc_solve(s, peaks, count, 1.0, 1.0, scales)
-    qc_store_scales(s, scales, count, stored)
-    qc_effective(s, stored, count, 1.0, effective)
-    for i in range(count):
-        # A block without any magnitude gets zero codes, also where its stored scale cannot be 0.
-        effective[i] = s.zero_substitute if maxima[i] == 0 else effective[i]
-    return True
 
 
 cdef bint quantize_strip(
@@ -57,7 +35,7 @@ cdef bint quantize_strip(
         line = qc_line_of_box(g, box, i) if i else line
         got = qc_read(g.dtype, g.step, x + line.offset + column * g.step, n, buffer)
         qc_maxima(got, n, g.block, 0, False, maxima)
-    if not strip_scales(s, maxima, count, stored + column // g.block * s.nbytes, effective):
+    if not qc_scale_strip(s, maxima, count, stored + column // g.block * s.nbytes, effective):
         return False
     for i in range(box.lines):
         if box.lines > 1:
@@ -72,33 +50,51 @@ cdef bint quantize_strip(
     return True
 
 
+cdef struct quantizing:
+    const qc_geometry *g
+    const qc_codec *k
+    const qc_scale *s
+    const char *x
+    char *scales
+    char *words
+    int64_t nonfinite
+
+
+cdef void quantize_tasks(void *work, int64_t first, int64_t last) noexcept nogil:
+    cdef quantizing *w = <quantizing *>work
+    cdef const qc_geometry *g = w.g
+    cdef int64_t task, row, column, stop
+    cdef bint streamed = qc_streamed(g)
+    cdef qc_box box
+    for task in range(first, last):
+        row = task // g.tiles
+        column = task % g.tiles * g.tile
+        stop = min(column + g.tile, g.cols)
+        qc_find_box(g, row, &box)
+        while column < stop:
+            if not quantize_strip(g, w.k, w.s, &box, w.x, column, min(g.strip, stop - column), w.words,
+                                  w.scales + row * g.blocks * w.s.nbytes, streamed):
+                qc_add(&w.nonfinite, 1)
+                return
+            column += g.strip
+    qc_stream_end()
+
+
 def minmax(
     cnp.ndarray x, cnp.ndarray scales, cnp.ndarray values, bytes geometry, bytes codec, bytes scale,
-    int64_t first, int64_t last,
+    int64_t first, int64_t last, int64_t step=0, int threads=1,
 ):
     """Tasks first..last-1; False, with the outputs half done, once a non-finite element is met."""
-    cdef const qc_geometry *g = <const qc_geometry *><const char *>geometry
-    cdef const qc_codec *k = <const qc_codec *><const char *>codec
-    cdef const qc_scale *s = <const qc_scale *><const char *>scale
-    cdef const char *from_x = <const char *>cnp.PyArray_DATA(x)
-    cdef char *to_scales = <char *>cnp.PyArray_DATA(scales)
-    cdef char *to = <char *>cnp.PyArray_DATA(values)
-    cdef int64_t task, row, column, stop
-    cdef bint finite = True, streamed = qc_streamed(g)
-    cdef qc_box box
-    assert cnp.PyArray_NBYTES(values) >= g.words * g.word_row
-    assert cnp.PyArray_NBYTES(scales) >= g.rows * g.blocks * s.nbytes
+    cdef quantizing w
+    w.g = <const qc_geometry *><const char *>geometry
+    w.k = <const qc_codec *><const char *>codec
+    w.s = <const qc_scale *><const char *>scale
+    w.x = <const char *>cnp.PyArray_DATA(x)
+    w.scales = <char *>cnp.PyArray_DATA(scales)
+    w.words = <char *>cnp.PyArray_DATA(values)
+    w.nonfinite = 0
+    assert cnp.PyArray_NBYTES(values) >= w.g.words * w.g.word_row
+    assert cnp.PyArray_NBYTES(scales) >= w.g.rows * w.g.blocks * w.s.nbytes
     with nogil:
-        for task in range(first, last):
-            row = task // g.tiles
-            column = task % g.tiles * g.tile
-            stop = min(column + g.tile, g.cols)
-            qc_find_box(g, row, &box)
-            while finite and column < stop:
-                finite = quantize_strip(g, k, s, &box, from_x, column, min(g.strip, stop - column), to,
-                                        to_scales + row * g.blocks * s.nbytes, streamed)
-                column += g.strip
-            if not finite:
-                break
-        qc_stream_end()
-    return finite
+        share(quantize_tasks, &w, first, last, step, threads)
+    return w.nonfinite == 0

@@ -1,4 +1,4 @@
-"""The k-th smallest magnitude, exactly: blocks one at a time, or the histogram of a slice of one large block.
+"""The k-th smallest magnitude of every block, exactly.
 
 Magnitudes are compared as bits; those of finite floats lie in order below infinity.
 """
@@ -7,6 +7,7 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memset
 
+from qcore_ext.pool cimport share
 from qcore_ext.strips cimport (
     QC_CHUNK, QC_INFINITY, QC_MAGNITUDE, qc_bits, qc_box, qc_find_box, qc_gather, qc_geometry,
 )
@@ -41,50 +42,37 @@ cdef uint32_t kth_of_block(
     return prefix
 
 
-def kth(cnp.ndarray x, cnp.ndarray ranks, cnp.ndarray grid, bytes geometry, int64_t first, int64_t last):
-    """For blocks first..last-1 the ``ranks[block]``-th smallest finite magnitude, float32; rank 0 gives 0."""
-    cdef const qc_geometry *g = <const qc_geometry *><const char *>geometry
-    cdef const char *source = <const char *>cnp.PyArray_DATA(x)
-    cdef const int64_t *rank = <const int64_t *>cnp.PyArray_DATA(ranks)
-    cdef uint32_t *to = <uint32_t *>cnp.PyArray_DATA(grid)
+cdef struct ranking:
+    const qc_geometry *g
+    const char *x
+    const int64_t *ranks
+    uint32_t *grid
+
+
+cdef void kth_of_blocks(void *work, int64_t first, int64_t last) noexcept nogil:
+    cdef const ranking *w = <const ranking *>work
+    cdef const qc_geometry *g = w.g
     cdef int64_t block, column
     cdef qc_box box
-    assert cnp.PyArray_NBYTES(ranks) >= g.rows * g.blocks * 8
-    assert cnp.PyArray_NBYTES(grid) >= g.rows * g.blocks * 4
-    with nogil:
-        for block in range(first, last):
-            qc_find_box(g, block // g.blocks, &box)
-            column = block % g.blocks * g.block
-            to[block] = 0
-            if rank[block]:
-                to[block] = kth_of_block(g, &box, source, column, min(g.block, g.cols - column), rank[block])
-
-
-def histogram(
-    cnp.ndarray x, cnp.ndarray counts, int64_t block, int64_t shift, int64_t prefix, bytes geometry,
-    int64_t first, int64_t last,
-):
-    """Count finite magnitudes of a block's chunks first..last-1 with bits ``prefix`` above ``shift + 16``.
-
-    By the sixteen bits from ``shift`` on, into 65536 int64 that the caller set to 0.
-    """
-    cdef const qc_geometry *g = <const qc_geometry *><const char *>geometry
-    cdef const char *source = <const char *>cnp.PyArray_DATA(x)
-    cdef int64_t *to = <int64_t *>cnp.PyArray_DATA(counts)
-    cdef float buffer[QC_CHUNK]
-    cdef const float *got
-    cdef int64_t chunk, column, width, n, i
-    cdef uint32_t a
-    cdef qc_box box
-    assert cnp.PyArray_NBYTES(counts) >= 65536 * 8
-    with nogil:
+    for block in range(first, last):
         qc_find_box(g, block // g.blocks, &box)
         column = block % g.blocks * g.block
-        width = min(g.block, g.cols - column)
-        for chunk in range(first, last):
-            n = max(0, min(QC_CHUNK, box.lines * width - chunk * QC_CHUNK))
-            got = qc_gather(g, &box, source, column, width, chunk * QC_CHUNK, n, buffer)
-            for i in range(n):
-                a = qc_bits(got[i]) & QC_MAGNITUDE
-                if a < QC_INFINITY and (<int64_t>a >> (shift + 16)) == prefix:
-                    to[(a >> shift) & 65535] += 1
+        w.grid[block] = 0
+        if w.ranks[block]:
+            w.grid[block] = kth_of_block(g, &box, w.x, column, min(g.block, g.cols - column), w.ranks[block])
+
+
+def kth(
+    cnp.ndarray x, cnp.ndarray ranks, cnp.ndarray grid, bytes geometry, int64_t first, int64_t last,
+    int64_t step=0, int threads=1,
+):
+    """For blocks first..last-1 the ``ranks[block]``-th smallest finite magnitude, float32; rank 0 gives 0."""
+    cdef ranking w
+    w.g = <const qc_geometry *><const char *>geometry
+    w.x = <const char *>cnp.PyArray_DATA(x)
+    w.ranks = <const int64_t *>cnp.PyArray_DATA(ranks)
+    w.grid = <uint32_t *>cnp.PyArray_DATA(grid)
+    assert cnp.PyArray_NBYTES(ranks) >= w.g.rows * w.g.blocks * 8
+    assert cnp.PyArray_NBYTES(grid) >= w.g.rows * w.g.blocks * 4
+    with nogil:
+        share(kth_of_blocks, &w, first, last, step, threads)

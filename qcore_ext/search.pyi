@@ -12,4 +12,6 @@ def search(
     scale: bytes,
     first: int,
     last: int,
+    step: int = 0,
+    threads: int = 1,
 ) -> None: ...

@@ -7,6 +7,7 @@ the block's peak needs.
 cimport numpy as cnp
 from libc.stdint cimport int64_t, uint8_t
 
+from qcore_ext.pool cimport share
 from qcore_ext.strips cimport (
     QC_CHUNK, qc_box, qc_codec, qc_codes, qc_divide, qc_drop_nonfinite, qc_effective, qc_find_box, qc_gather,
     qc_geometry, qc_keep_finite, qc_multiply, qc_scale, qc_solve, qc_store_scales, qc_sum_errors, qc_values,
@@ -43,43 +44,65 @@ cdef void chunk_errors(
         errors[j] = qc_sum_errors(kept, y, n)
 
 
+cdef struct searching:
+    const qc_geometry *g
+    const qc_codec *k
+    const qc_scale *s
+    const char *x
+    const float *peaks
+    float whole
+    double *errors
+    uint8_t *winners
+    int64_t chunks
+
+
+cdef void search_chunks(void *work, int64_t first, int64_t last) noexcept nogil:
+    cdef const searching *w = <const searching *>work
+    cdef const qc_geometry *g = w.g
+    cdef float buffer[QC_CHUNK]
+    cdef double local[CANDIDATES]
+    cdef const float *got
+    cdef int64_t task, block, column, width, at, n, j, best
+    cdef qc_box box
+    for task in range(first, last):
+        block = task // w.chunks
+        at = task % w.chunks * QC_CHUNK
+        qc_find_box(g, block // g.blocks, &box)
+        column = block % g.blocks * g.block
+        width = min(g.block, g.cols - column)
+        n = max(0, min(QC_CHUNK, box.lines * width - at))
+        got = qc_gather(g, &box, w.x, column, width, at, n, buffer)
+        chunk_errors(w.k, w.s, got, n, w.peaks + block, w.whole,
+                     &local[0] if w.chunks == 1 else w.errors + task * CANDIDATES)
+        if w.chunks == 1:
+            best = 0
+            for j in range(1, CANDIDATES):
+                best = j if local[j] < local[best] else best
+            w.winners[block] = <uint8_t>best
+
+
 def search(
     cnp.ndarray x, cnp.ndarray peaks, float whole, cnp.ndarray errors, cnp.ndarray winners, int64_t chunks,
-    bytes geometry, bytes codec, bytes scale, int64_t first, int64_t last,
+    bytes geometry, bytes codec, bytes scale, int64_t first, int64_t last, int64_t step=0, int threads=1,
 ):
     """Chunks first..last-1; a block has ``chunks`` of them.
 
     With one chunk per block the candidate of least error, the first of equals, goes to ``winners`` (uint8),
     else the 32 sums of every chunk go to ``errors`` (float64), to be added up.
     """
-    cdef const qc_geometry *g = <const qc_geometry *><const char *>geometry
-    cdef const qc_codec *k = <const qc_codec *><const char *>codec
-    cdef const qc_scale *s = <const qc_scale *><const char *>scale
-    cdef const char *source = <const char *>cnp.PyArray_DATA(x)
-    cdef const float *peak = <const float *>cnp.PyArray_DATA(peaks)
-    cdef double *to = <double *>cnp.PyArray_DATA(errors)
-    cdef uint8_t *winner = <uint8_t *>cnp.PyArray_DATA(winners)
-    cdef float buffer[QC_CHUNK]
-    cdef double local[CANDIDATES]
-    cdef const float *got
-    cdef int64_t task, block, column, width, at, n, j, best
-    cdef qc_box box
-    assert cnp.PyArray_NBYTES(peaks) >= g.rows * g.blocks * 4
-    assert cnp.PyArray_NBYTES(winners) >= (g.rows * g.blocks if chunks == 1 else 0)
-    assert cnp.PyArray_NBYTES(errors) >= (0 if chunks == 1 else g.rows * g.blocks * chunks * CANDIDATES * 8)
+    cdef searching w
+    w.g = <const qc_geometry *><const char *>geometry
+    w.k = <const qc_codec *><const char *>codec
+    w.s = <const qc_scale *><const char *>scale
+    w.x = <const char *>cnp.PyArray_DATA(x)
+    w.peaks = <const float *>cnp.PyArray_DATA(peaks)
+    w.whole = whole
+    w.errors = <double *>cnp.PyArray_DATA(errors)
+    w.winners = <uint8_t *>cnp.PyArray_DATA(winners)
+    w.chunks = chunks
+    blocks = w.g.rows * w.g.blocks
+    assert cnp.PyArray_NBYTES(peaks) >= blocks * 4
+    assert cnp.PyArray_NBYTES(winners) >= (blocks if chunks == 1 else 0)
+    assert cnp.PyArray_NBYTES(errors) >= (0 if chunks == 1 else blocks * chunks * CANDIDATES * 8)
     with nogil:
-        for task in range(first, last):
-            block = task // chunks
-            at = task % chunks * QC_CHUNK
-            qc_find_box(g, block // g.blocks, &box)
-            column = block % g.blocks * g.block
-            width = min(g.block, g.cols - column)
-            n = max(0, min(QC_CHUNK, box.lines * width - at))
-            got = qc_gather(g, &box, source, column, width, at, n, buffer)
-            chunk_errors(k, s, got, n, peak + block, whole,
-                         &local[0] if chunks == 1 else to + task * CANDIDATES)
-            if chunks == 1:
-                best = 0
-                for j in range(1, CANDIDATES):
-                    best = j if local[j] < local[best] else best
-                winner[block] = <uint8_t>best
+        share(search_chunks, &w, first, last, step, threads)

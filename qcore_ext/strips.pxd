@@ -51,6 +51,7 @@ cdef extern from "qc_floats.h" nogil:
 cdef extern from "qc_scales.h" nogil:
     void qc_solve(const qc_scale *s, const float *peaks, int64_t n, float factor, float whole, float *scales)
     void qc_store_scales(const qc_scale *s, const float *scales, int64_t n, char *to)
+    bint qc_scale_strip(const qc_scale *s, const uint32_t *maxima, int64_t count, char *stored, float *effective)
     void qc_effective(const qc_scale *s, const char *stored, int64_t n, float whole, float *effective)
 
 

@@ -14,6 +14,7 @@ import json
 import logging
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,9 @@ OPTIONS = {
     "mode": ("", "/lookup"),
     "level": ("", "/t:f32", "/b4:f16", "/b2x3:ue8m0", "/b4:ue4m3/t:f32"),
 }
+
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 class Choices:
@@ -170,6 +174,41 @@ def file_of(suffix: str) -> Callable[[bytes], None]:
                     file.tensor(name)
 
     return read
+
+
+def torch_pickle() -> Callable[[bytes], None]:
+    """The pickle inside an archive of PyTorch; the archive around it is sound."""
+    shared_memory = Path("/dev/shm")
+    path = Path(tempfile.mkdtemp(dir=shared_memory if shared_memory.is_dir() else None)) / "x.pt"
+
+    def read(data: bytes) -> None:
+        import qcore
+        from qcore import errors
+
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("x/data.pkl", data)
+            for key in range(4):
+                archive.writestr(f"x/data/{key}", bytes(96))
+        with contextlib.suppress(errors.QuantError), qcore.open(path) as file:
+            for name in file.names():
+                with contextlib.suppress(errors.QuantError):
+                    array = np.asarray(file.tensor(name))
+                    assert array.shape == file.info(name).shape
+
+    return read
+
+
+def _pickle_seeds() -> list[bytes]:
+    seeds = []
+    for path in sorted((ROOT / "tests" / "data" / "torch").glob("*.pt")):
+        with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+            name = next(name for name in archive.namelist() if name.endswith("data.pkl"))
+            member = archive.getinfo(name)  # some were written without sums, which the module would hold
+            start = member.header_offset + 30 + len(name) + int.from_bytes(
+                path.read_bytes()[member.header_offset + 28 :][:2], "little"
+            )
+            seeds.append(path.read_bytes()[start : start + member.file_size])
+    return seeds
 
 
 def checkpoint() -> Callable[[bytes], None]:
@@ -335,6 +374,9 @@ def _checkpoint_arrays() -> dict[str, Any]:
 def _file_seeds(suffix: str) -> list[bytes]:
     import qcore
 
+    if suffix == ".pt":  # what PyTorch wrote: it is not written here
+        return [path.read_bytes() for path in sorted((ROOT / "tests" / "data" / "torch").glob("*.pt"))]
+
     rng = np.random.default_rng(0)
     x = rng.standard_normal((4, 32), dtype=np.float32)
     contents: list[dict[str, Any]] = [{"x": x}]
@@ -395,12 +437,13 @@ def _choice_seeds() -> list[bytes]:
     return [np.random.default_rng(number).bytes(60) for number in range(40)]
 
 
-SUFFIXES = (".bpk", ".gguf", ".npy", ".npz", ".safetensors")
+SUFFIXES = (".bpk", ".gguf", ".npy", ".npz", ".pt", ".safetensors")
 TARGETS: dict[str, tuple[Callable[[], Callable[[bytes], None]], Callable[[], list[bytes]]]] = {
     "scheme-text": (lambda: scheme_text, _text_seeds),
     "scheme-dict": (lambda: scheme_dict, _choice_seeds),
     "tensor-data": (lambda: tensor_data, _choice_seeds),
     "checkpoint": (checkpoint, _choice_seeds),
+    "torch-pickle": (torch_pickle, _pickle_seeds),
     **{
         suffix[1:]: (lambda suffix=suffix: file_of(suffix), lambda suffix=suffix: _file_seeds(suffix))  # type: ignore[misc]
         for suffix in SUFFIXES
@@ -420,7 +463,7 @@ def main() -> None:
     with atheris.instrument_imports(include=["qcore"]):
         for module in ("qcore.ops", "qcore.scheme", "qcore.tensor", "qcore.formats"):
             importlib.import_module(module)
-        for name in ("burnpack", "gguf", "npy", "npz", "safetensors"):
+        for name in ("burnpack", "gguf", "npy", "npz", "pt", "safetensors"):
             importlib.import_module(f"qcore.formats.{name}_file")
         importlib.import_module("qcore.formats.gguf_repack")
         for row in importlib.import_module("qcore.formats.conventions.table").CONVENTIONS:

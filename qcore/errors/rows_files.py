@@ -40,6 +40,20 @@ ROWS: tuple[ErrorDoc, ...] = (
         refs=("file-malformed",),
     ),
     ErrorDoc(
+        code="file-part-missing",
+        family=FormatError,
+        message="{path} is part {number} of {count} of a model, and {missing} is not beside it",
+        cause=(
+            "A model that was split into several GGUF files is read as one, and each part holds only its own tensors."
+        ),
+        when="Opening one file of a set NAME-00001-of-0000N.gguf whose other files are elsewhere or named otherwise.",
+        solutions=(
+            "Put all parts into one folder under the names they were made with.",
+            "Fetch the part that is missing.",
+        ),
+        refs=("file-truncated",),
+    ),
+    ErrorDoc(
         code="file-limit",
         family=LimitError,
         message="{path}: {what} is {found}, the limit is {limit}",
@@ -73,12 +87,22 @@ ROWS: tuple[ErrorDoc, ...] = (
         code="file-pickle-refused",
         family=FormatError,
         message="{path} holds a pickle ({found}), and qcore never unpickles",
-        cause="Unpickling runs whatever program the file contains.",
+        variants={
+            "asks-for-more": (
+                "{path} asks for more than tensors ({found}), and qcore runs nothing that a file names"
+            ),
+        },
+        cause=(
+            "Unpickling runs whatever program the file contains. The zip archives of torch.save are read without "
+            "it: tables, numbers, texts and tensors, nothing else."
+        ),
         when=(
-            "Opening .ckpt, .bin and .pkl files, object arrays, and .pt files that ask for more than tensors."
+            "Opening pickles that are no such archive (.ckpt, .bin, .pkl, .pt and .pth of PyTorch before 1.6), "
+            "object arrays, TorchScript programs, and archives of whole models or of other classes."
         ),
         solutions=(
             "Convert it where it was made: safetensors.torch.save_file(model.state_dict(), path).",
+            "Of a file of PyTorch before 1.6: torch.save(torch.load(path, weights_only=True), 'new.pt').",
             "Save arrays with a plain dtype: np.save(path, x.astype(np.float32)).",
         ),
         refs=("file-not-recognised",),

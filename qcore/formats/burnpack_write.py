@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +12,8 @@ from qcore.formats import convention
 from qcore.formats.burnpack_ranges import ALIGNMENT, Descriptor, aligned
 from qcore.formats.burnpack_words import NEWEST, Generation, generation, word_for
 from qcore.formats.cbor_encode import Encoded, encode
-from qcore.formats.content import DIGEST_BYTES, Content, Group, byte_view
+from qcore.formats.content import Content, Group, byte_view
+from qcore.formats.digests import NO_DIGEST, running
 from qcore.formats.limits import Limits
 from qcore.formats.protocol import Entry
 
@@ -197,7 +197,7 @@ def _write_file(
     limits.hold("burnpack-texts", len(texts), path=path)
     places = list(_placed(items, made_by, limits, path))
     if digests:
-        texts.update({DIGEST_KEY + item.name: "0" * (2 * DIGEST_BYTES) for item in items})
+        texts.update({DIGEST_KEY + item.name: NO_DIGEST for item in items})
 
     def header() -> bytes:
         named = sorted(zip(items, places, strict=True), key=lambda pair: pair[0].name)
@@ -221,17 +221,17 @@ def _write_file(
     for item, at in zip(items, places, strict=True):
         while written < at:
             written += file.write(_ZEROS[: at - written])
-        running = hashlib.blake2b(digest_size=DIGEST_BYTES)
+        taken = running()
         for piece in item.data():
             written += file.write(piece)
             if digests:
-                running.update(piece)
+                taken.update(piece)
         if written != at + item.nbytes:
             got = written - at
             code = "data-short" if got < item.nbytes else "data-long"
             raise errors.build(code, tensor=item.name, got=got, expected=item.nbytes)
         if digests:
-            texts[DIGEST_KEY + item.name] = running.hexdigest()
+            texts[DIGEST_KEY + item.name] = taken.text()
     if digests:
         file.seek(0)
         file.write(header())

@@ -19,7 +19,7 @@ from qcore.formats.faults import malformed
 from qcore.formats.json_cursor import Cursor
 from qcore.formats.protocol import Entry, StoredReader
 from qcore.formats.safetensors_file import SafetensorsFile
-from qcore.formats.source import Source
+from qcore.formats.source import Shards, Source
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,30 +41,6 @@ INDEX_SUFFIX = ".safetensors.index.json"
 SINGLE = "model.safetensors"
 FORMAT = "checkpoint"
 _FORBIDDEN = ("/", "\\", "\0", ":")
-
-
-class Shards:
-    """The files of a checkpoint, seen as one: their bytes one after the other, in the order of their names."""
-
-    def __init__(self, sources: list[Source]) -> None:
-        self.sources = sources
-        self.size = sum(source.size for source in sources)
-
-    def read(self, offset: int, count: int) -> bytes:
-        """Return ``count`` bytes at ``offset`` of the files one after the other."""
-        pieces = []
-        for source in self.sources:
-            take = min(count, max(0, source.size - offset))
-            if take:
-                pieces.append(source.read(offset, take))
-                count -= take
-            offset = max(0, offset - source.size)
-        return b"".join(pieces)
-
-    def close(self) -> None:
-        """Give the files back."""
-        for source in self.sources:
-            source.close()
 
 
 class ShardedFile:
@@ -118,7 +94,7 @@ class CheckpointReader(StoredReader):
         folder: Path | None = None,
         index: Path | None = None,
     ) -> None:
-        super().__init__(path, format, source, stored, limits)  # type: ignore[arg-type]  # what is asked of a source
+        super().__init__(path, format, source, stored, limits)
         self.settings = settings
         self.folder = folder
         self.index = index

@@ -21,6 +21,7 @@ from qcore.formats.conventions.table import CONVENTIONS
 from qcore.formats.limits import Limits
 from qcore.formats.new_folder import PIECE, copy, new_file, new_folder
 from qcore.formats.safetensors_header import METADATA
+from qcore.formats.source import Shards
 
 if TYPE_CHECKING:
     from qcore.formats.protocol import Reader, TensorInfo
@@ -177,7 +178,8 @@ def _copy_companions(beside: Path, folder: Path) -> None:
 def _copy_as_it_is(reader: CheckpointReader, folder: Path) -> None:
     """Shards and index, byte for byte."""
     buffer = memoryview(bytearray(PIECE))
-    for source in reader.source.sources:  # type: ignore[attr-defined]  # a checkpoint's source is its shards
+    assert isinstance(reader.source, Shards)  # a checkpoint's source is its shards, be it one
+    for source in reader.source.sources:
         with new_file(folder / source.path.name) as file:
             for at in range(0, source.size, PIECE):
                 part = buffer[: min(PIECE, source.size - at)]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +17,7 @@ if TYPE_CHECKING:
 
     from qcore.scheme import QuantScheme
 
-__all__ = ["DIGEST_BYTES", "Content", "Deferred", "Group", "byte_view", "digest", "gather"]
-
-DIGEST_BYTES = 16
+__all__ = ["Content", "Deferred", "Group", "byte_view", "gather"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +67,7 @@ class Deferred:
 
 def _streams(reader: Reader) -> bool:
     """Whether the raw bytes of a file's entries are in C order and little-endian: an .npy file may have any order."""
-    return reader.format in ("safetensors", "burnpack", "gguf")
+    return reader.format in ("safetensors", "burnpack", "gguf", "pt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,11 +206,3 @@ def byte_view(array: np.ndarray) -> np.ndarray:
     if flat.dtype.byteorder == ">" or (sys.byteorder == "big" and flat.dtype.byteorder == "="):
         flat = flat.byteswap()
     return flat.view(np.uint8)
-
-
-def digest(pieces: Iterable[bytes | memoryview]) -> str:
-    """Return the digest that is recorded for an array: blake2b-128 of its stored bytes, in hexadecimal."""
-    running = hashlib.blake2b(digest_size=DIGEST_BYTES)
-    for piece in pieces:
-        running.update(piece)
-    return running.hexdigest()

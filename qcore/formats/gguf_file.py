@@ -7,26 +7,26 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from qcore.formats import convention, gguf_write
+from qcore.formats import convention, gguf_split, gguf_write
 from qcore.formats.dtypes import BY_NAME as DTYPES
 from qcore.formats.dtypes import numpy_dtype
 from qcore.formats.faults import malformed
-from qcore.formats.gguf_header import Slot, read_header
+from qcore.formats.gguf_header import Header, Slot, read_header
 from qcore.formats.gguf_types import NVFP4_TWO_LEVELS, scheme_of
 from qcore.formats.gguf_values import Texts
 from qcore.formats.limits import Limits
 from qcore.formats.protocol import AsStored, Entry, StoredPart, TensorInfo
+from qcore.formats.source import Shards, Source
 
 if TYPE_CHECKING:
     import numpy as np
 
     from qcore.formats.foreign import ForeignTensor
-    from qcore.formats.source import Source
     from qcore.tensor import QTensor
 
 __all__ = ["GgufFile", "read", "write"]
@@ -39,20 +39,25 @@ _SIDECAR_SHAPE = (1,)
 
 
 class GgufFile:
-    """The checked tensors of an open GGUF file."""
+    """The checked tensors of an open GGUF file, or of a set of files that one model was split into."""
 
-    def __init__(self, source: Source, limits: Limits) -> None:
-        header = read_header(source, limits)
-        self._source = source
+    def __init__(self, parts: Sequence[tuple[Source, Header]], limits: Limits) -> None:
+        first, header = parts[0]
+        if len(parts) > 1:
+            header = gguf_split.whole(parts)
+        sources = [source for source, _ in parts]
+        self.source: Source | Shards = first if len(parts) == 1 else Shards(sources)
+        self._name = first.name
         self._swapped = header.order == ">"
         self._slots = header.slots
+        self._holders = {name: source for source, part in parts for name in part.slots}
         self.entries: Mapping[str, Entry] = MappingProxyType(
             {
                 name: Entry(name, slot.type.dtype or slot.type.name, slot.shape, slot.nbytes)
                 for name, slot in header.slots.items()
             }
         )
-        self.metadata: Mapping[str, str] = Texts(source, header)
+        self.metadata: Mapping[str, str] = Texts(first, header)
         self.records = self._after(gguf_write.SCHEME_KEY, header.items)
         self.digests = self._after(gguf_write.DIGEST_KEY, header.items)
         self.infos: Mapping[str, TensorInfo] = MappingProxyType(self._found(limits))
@@ -100,7 +105,7 @@ class GgufFile:
 
     def _recorded(self, info: TensorInfo, slot: Slot, limits: Limits) -> TensorInfo:
         """Take what a tensor was when it was written, as long as the type is the one it would be written as."""
-        path, name = self._source.name, info.name
+        path, name = self._name, info.name
         told = convention.described(name, self.records[name], path, limits)
         from qcore.formats.gguf_repack import type_of
 
@@ -122,7 +127,7 @@ class GgufFile:
         row = slot.type
         if row.words is None:
             allowed = "a type whose big-endian form is known"
-            raise malformed(self._source.name, slot.start, "the type", row.name, allowed, tensor=name)
+            raise malformed(self._name, slot.start, "the type", row.name, allowed, tensor=name)
         for piece in pieces:
             blocks = np.frombuffer(bytearray(piece), np.uint8).reshape(-1, row.nbytes)
             for offset, width, count in row.words:
@@ -134,8 +139,9 @@ class GgufFile:
         """Read one tensor's bytes as a little-endian file has them, piece by piece, each whole blocks."""
         slot = self._slots[name]
         step = _PIECE // slot.type.nbytes * slot.type.nbytes
+        source = self._holders[name]
         pieces = (
-            self._source.read(slot.start + at, min(step, slot.nbytes - at))
+            source.read(slot.start + at, min(step, slot.nbytes - at))
             for at in range(0, slot.nbytes, step)
         )
         return self._words(slot, pieces, name)
@@ -146,7 +152,7 @@ class GgufFile:
         slot = self._slots[name]
         stored = np.empty(slot.nbytes, np.uint8)
         if not self._swapped:
-            self._source.read_into(slot.start, stored.data)
+            self._holders[name].read_into(slot.start, stored.data)
             return stored
         at = 0
         for piece in self.raw(name):
@@ -188,7 +194,7 @@ class GgufFile:
         if count:
             _LOG.warning(
                 "%s: %d scales of %r are the byte 0xFF, which ggml reads as 480; they are read as 0",
-                self._source.name, count, name,
+                self._name, count, name,
             )  # fmt: skip
 
     def as_stored(self, info: TensorInfo) -> AsStored:
@@ -206,4 +212,10 @@ class GgufFile:
 
 def read(source: Source, limits: Limits, dtype: Any) -> GgufFile:
     """Open the tensors of a file. ``dtype`` is for formats that lose it; this one names every type."""
-    return GgufFile(source, limits)
+    parts = gguf_split.parts(source, read_header(source, limits), limits)
+    try:
+        return GgufFile(parts, limits)
+    except BaseException:
+        for other, _ in parts:
+            other.close()
+        raise

@@ -27,6 +27,7 @@ __all__ = ["LAYOUT", "Layout", "Texts", "encoded", "layout_of", "string"]
 LAYOUT = "gguf.layout"
 _OURS = "qcore."
 _ARRAY, _STRING = 9, 8
+_HEAD, _FIRST = 4096, 16  # bytes and elements of a long array that are enough for its beginning
 _NUMBERS = {name: number for number, (name, _) in enumerate(KINDS)}
 _FORMS = {
     "u8": "B", "i8": "b", "u16": "H", "i16": "h", "u32": "I", "i32": "i", "u64": "Q", "i64": "q",
@@ -53,6 +54,21 @@ class Texts(Mapping[str, str]):
 
     def __getitem__(self, key: str) -> str:
         return self._kind_and_text(key)[1]
+
+    def brief(self, key: str, length: int) -> str:
+        """The beginning of a text, for which a long array need not be read."""
+        item = self._header.items.get(key)
+        if key == LAYOUT or item is None or not item.kind.endswith("[]") or item.count <= length:
+            text = self[key]
+            return text if len(text) <= length else text[:length] + "..."
+        kind, order = item.kind.removesuffix("[]"), self._header.order
+        head = self._source.read(item.start, min(item.end - item.start, _HEAD))
+        if kind == "str":
+            values: list[Any] = [word.decode("utf-8", "replace") for word in _strings(head, order, _FIRST, whole=False)]
+        else:
+            values = list(_numbers(head[: _FIRST * 8], order, kind))[:_FIRST]
+        text = json.dumps(values)[1:-1]
+        return f"{item.count} x {kind}: {text[:length]}..."
 
     def _kind_and_text(self, key: str) -> tuple[str, str]:
         if key not in self._known:
@@ -94,9 +110,11 @@ class Texts(Mapping[str, str]):
         return json.dumps({"keys": keys, "tensors": tensors}, separators=(",", ":"))
 
 
-def _strings(data: bytes, order: str, count: int) -> Iterator[bytes]:
+def _strings(data: bytes, order: str, count: int, *, whole: bool = True) -> Iterator[bytes]:
     unpack, at = struct.Struct(order + "Q").unpack_from, 0
     for _ in range(count):
+        if not whole and at + 8 > len(data):
+            return
         (length,) = unpack(data, at)
         at += 8 + length
         yield data[at - length : at]

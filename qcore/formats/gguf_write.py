@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from qcore import errors
 from qcore.formats import convention
-from qcore.formats.content import byte_view, digest
+from qcore.formats.content import byte_view
+from qcore.formats.digests import NO_DIGEST, digest
 from qcore.formats.gguf_header import ALIGNMENT, ALIGNMENT_KEY, MAGIC, padded
 from qcore.formats.gguf_types import BY_DTYPE, BY_NAME, BlockType, scheme_of
 from qcore.formats.gguf_values import LAYOUT, Layout, encoded, layout_of, string
@@ -31,7 +32,6 @@ _UNKNOWN, _QUANTIZATION_VERSION = "unknown", "2"
 _FORMAT_VERSION = 3
 _LONGEST_NAME, _HIGHEST_RANK = LIMITS["gguf-name"].value, LIMITS["gguf-rank"].value
 _LARGEST_ALIGNMENT = LIMITS["gguf-alignment"].value
-_NO_DIGEST = "0" * 32
 _CARRIERS = ("format", "producer", "version")
 _WEIGHT, _SCALE = ".weight", ".scale"
 
@@ -91,7 +91,7 @@ def write(file: BinaryIO, path: str, content: Content) -> None:
     kinds, texts = _keys(content, layout, parts)
     texts.update({SCHEME_KEY + t.parts[0].name: t.record for t in tensors if t.record is not None})
     if content.digests:
-        texts.update({DIGEST_KEY + part.name: _NO_DIGEST for part in parts})
+        texts.update({DIGEST_KEY + part.name: NO_DIGEST for part in parts})
     alignment = int(texts.get(ALIGNMENT_KEY, ALIGNMENT))
     header = _header(parts, kinds, texts, alignment)
     file.write(header)

@@ -31,11 +31,20 @@ _WIDEST_ELEMENT = 16
 _ROWS = (
     Limit("safetensors-header", 64 * _MIB, 100_000_000, "bytes", "JSON header of a safetensors file"),
     Limit("npy-header", 64 << 10, 64 << 10, "bytes", "header of an .npy array, versions 1 to 3"),
-    Limit("npz-members", 100_000, 1_000_000, "members", "arrays in an .npz archive"),
+    # an archive of PyTorch has a few members beside one for each tensor
+    Limit("zip-members", 100_100, 1_000_000, "members", "members of an .npz or .pt archive"),
     Limit(
         "npz-expanded", 1 << 30, 1 << 40, "bytes", "compressed members of an .npz archive, unpacked, together"
     ),
     Limit("npz-record", 64 * _MIB, 1 << 30, "bytes", "member __qcore__ of an .npz archive"),
+    Limit("pt-pickle", 64 * _MIB, 1 << 30, "bytes", "member data.pkl of a .pt archive"),
+    Limit(
+        "pt-memory", 48 * _MIB, 1 << 34, "bytes", "memory that data.pkl takes beyond 16 times its length"
+    ),
+    Limit("pt-values", 1 << 20, 1 << 28, "values", "number of values in the tables of a .pt file"),
+    Limit("pt-tensors", 100_000, 1_000_000, "tensors", "number of tensors of a .pt file"),
+    Limit("pt-depth", 64, 64, "levels", "nesting of the tables of a .pt file"),
+    Limit("pt-repeated", 1 << 30, 1 << 40, "bytes", "length of a tensor that repeats the elements of its storage"),
     Limit("gguf-keys", 65_536, 65_536, "keys", "number of keys of a GGUF file"),
     Limit("gguf-tensors", 100_000, 100_000, "tensors", "number of tensors of a GGUF file"),
     Limit("gguf-key", 65_535, 65_535, "bytes", "key of a GGUF file"),
@@ -54,7 +63,7 @@ _ROWS = (
     Limit("burnpack-tensor", 10 << 30, 10 << 30, "bytes", "data of a tensor written to a burnpack file"),
     Limit("burnpack-file", 100 << 30, 100 << 30, "bytes", "size of a burnpack file that is written"),
     Limit("config-json", 16 * _MIB, 256 * _MIB, "bytes", "JSON file beside a checkpoint: its index, its configuration"),
-    Limit("shards", 1000, 100_000, "files", "shards of a checkpoint"),
+    Limit("shards", 1000, 100_000, "files", "shards of a checkpoint, parts of a split model"),
     Limit("metadata-record", _MIB, _MIB, "bytes", "the JSON that describes one quantized tensor"),
     Limit("rank", 8, 8, "dimensions", "rank of a tensor", "FormatError"),
     Limit(

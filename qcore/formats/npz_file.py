@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from qcore import errors
 from qcore.formats import convention, npy_header
-from qcore.formats.content import byte_view, digest
+from qcore.formats.content import byte_view
+from qcore.formats.digests import digest
 from qcore.formats.dtypes import BY_NAME, CARRIERS
 from qcore.formats.dtypes import parse as parse_dtype
 from qcore.formats.faults import malformed
 from qcore.formats.npy_file import array_header, decode
-from qcore.formats.npz_members import Member, members, stream
 from qcore.formats.protocol import Entry
+from qcore.formats.zip_members import Member, members, stream
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,8 +50,6 @@ class NpzFile:
         self._limits = limits
         self._asked = dtype
         found = members(source, limits)
-        if any(name.endswith(("data.pkl", ".pkl")) for name in found):
-            raise errors.build("file-pickle-refused", path=source.name, found="an archive that PyTorch wrote")
         record = self._record(found.pop(_RECORD, None))
         self.metadata = _texts(record, "metadata", source.name)
         self.digests = _texts(record, "digests", source.name)

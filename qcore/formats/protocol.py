@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from qcore.formats.foreign import ForeignTensor
     from qcore.formats.limits import Limits
-    from qcore.formats.source import Source
+    from qcore.formats.source import Shards, Source
     from qcore.scheme import QuantScheme
     from qcore.tensor import QTensor
 
@@ -149,7 +149,7 @@ class StoredReader:
     """The reader of every format: plain entries as they are, those of our convention joined to tensors."""
 
     def __init__(
-        self, path: str | os.PathLike[str], format: str, source: Source, stored: Stored, limits: Limits
+        self, path: str | os.PathLike[str], format: str, source: Source | Shards, stored: Stored, limits: Limits
     ) -> None:
         from qcore.formats import convention
 
@@ -169,7 +169,20 @@ class StoredReader:
     @property
     def metadata(self) -> Mapping[str, str]:
         """Texts that the file carries, without those of our own convention."""
-        return MappingProxyType({k: v for k, v in self.stored.metadata.items() if not k.startswith("qcore.")})
+        return MappingProxyType({key: self.stored.metadata[key] for key in self.text_names()})
+
+    def text_names(self) -> tuple[str, ...]:
+        """Names of the texts, without looking at one."""
+        return tuple(key for key in self.stored.metadata if not key.startswith("qcore."))
+
+    def brief(self, key: str, length: int = 100) -> str:
+        """The beginning of a text of the metadata, for which not more than that has to be read."""
+        own = getattr(self.stored.metadata, "brief", None)
+        if own is not None:
+            shown: str = own(key, length)
+            return shown
+        text = self.stored.metadata[key]
+        return text if len(text) <= length else text[:length] + "..."
 
     def names(self) -> tuple[str, ...]:
         """Names of the tensors in the file's order."""

@@ -13,7 +13,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from qcore.formats import subbyte
-from qcore.formats.content import byte_view, digest
+from qcore.formats.content import byte_view
+from qcore.formats.digests import NO_DIGEST, digest
 from qcore.formats.dtypes import BY_NAME, numpy_dtype
 from qcore.formats.faults import malformed
 from qcore.formats.limits import Limits
@@ -31,7 +32,6 @@ __all__ = ["SafetensorsFile", "read", "write"]
 SCHEME_KEY, DIGEST_KEY, VERSION_KEY = "qcore.scheme.", "qcore.digest.", "qcore.version"
 _ALIGNMENT = 8
 _PIECE = 1 << 20
-_NO_DIGEST = "0" * 32
 
 
 class SafetensorsFile:
@@ -103,7 +103,7 @@ def write(file: BinaryIO, path: str, content: Content) -> None:
     ordered = sorted(content.entries(), key=lambda entry: (_order(entry, path), entry.name))
     if content.digests:
         texts[VERSION_KEY] = __version__
-        texts.update({DIGEST_KEY + entry.name: _NO_DIGEST for entry in ordered})
+        texts.update({DIGEST_KEY + entry.name: NO_DIGEST for entry in ordered})
     header = _header(ordered, texts, path)
     file.write(header)
     start = len(header)

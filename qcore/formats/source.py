@@ -11,7 +11,7 @@ from pathlib import Path
 
 from qcore import errors
 
-__all__ = ["Source"]
+__all__ = ["Shards", "Source"]
 
 # one call of read(2) moves at most 2 GiB on Linux
 _PIECE = 1 << 30
@@ -97,3 +97,27 @@ class Source:
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
+
+
+class Shards:
+    """Files that belong together, seen as one: their bytes one after the other, in their order."""
+
+    def __init__(self, sources: list[Source]) -> None:
+        self.sources = sources
+        self.size = sum(source.size for source in sources)
+
+    def read(self, offset: int, count: int) -> bytes:
+        """Return ``count`` bytes at ``offset`` of the files one after the other."""
+        pieces = []
+        for source in self.sources:
+            take = min(count, max(0, source.size - offset))
+            if take:
+                pieces.append(source.read(offset, take))
+                count -= take
+            offset = max(0, offset - source.size)
+        return b"".join(pieces)
+
+    def close(self) -> None:
+        """Give the files back."""
+        for source in self.sources:
+            source.close()

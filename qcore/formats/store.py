@@ -38,8 +38,8 @@ def open_file(
     Parameters
     ----------
     path
-        A .safetensors, .bpk, .gguf, .npz or .npy file, recognised by its content; or a folder with a checkpoint in
-        it, or the index of one (``model.safetensors.index.json``).
+        A .safetensors, .bpk, .gguf, .npz, .npy, .pt or .pth file, recognised by its content; or a folder with a
+        checkpoint in it, or the index of one (``model.safetensors.index.json``).
     dtype
         What the elements of an .npy or .npz file are where NumPy's format lost it: a dtype or its name, or for .npz a
         mapping from tensor names to such.
@@ -79,7 +79,8 @@ def open_file(
         stored = row.reader()(source, held, dtype, **options)
         if row.name == "safetensors":
             return checkpoint.wrapped(path, row.name, source, stored, held)
-        return StoredReader(path, row.name, source, stored, held)
+        # a model may be split into several files, of which this is one
+        return StoredReader(path, row.name, getattr(stored, "source", source), stored, held)
     except BaseException:
         source.close()
         raise
@@ -168,7 +169,8 @@ def save(
         companions = tensors.folder
     if isinstance(tensors, StoredReader) and not (folder and layout is None):
         like, moves = tensors, _moves(tensors, row, layout)
-        if not moves and convention is None and (row.rewriter() or not (metadata or provenance)):
+        in_one = isinstance(tensors.source, Source)
+        if in_one and not moves and convention is None and (row.rewriter() or not (metadata or provenance)):
             with atomic_write(target, overwrite=overwrite) as file:
                 _again(file, name, tensors, row, {**(metadata or {}), **told}, bool(provenance), options)
             return

@@ -83,4 +83,22 @@ static inline void qc_effective(const qc_scale *s, const char *QC_RESTRICT store
         for (int64_t i = 0; i < n; i++) effective[i] = effective[i] == 0.0f ? s->zero_substitute : effective[i];
 }
 
+/* Scales of blocks whose largest magnitudes are given as bits, stored and as divisors; 0 when one is not finite. */
+static inline int qc_scale_strip(const qc_scale *s, const uint32_t *QC_RESTRICT maxima, int64_t count,
+                                 char *QC_RESTRICT stored, float *QC_RESTRICT effective) {
+    float peaks[QC_ROOM], scales[QC_ROOM];
+    uint32_t most = 0;
+    for (int64_t i = 0; i < count; i++) {
+        most = maxima[i] > most ? maxima[i] : most;
+        peaks[i] = qc_float(maxima[i]);
+    }
+    if (most >= QC_INFINITY) return 0;
+    qc_solve(s, peaks, count, 1.0f, 1.0f, scales);
+    qc_store_scales(s, scales, count, stored);
+    qc_effective(s, stored, count, 1.0f, effective);
+    /* A block without any magnitude gets zero codes, also where its stored scale cannot be 0. */
+    for (int64_t i = 0; i < count; i++) effective[i] = maxima[i] == 0 ? s->zero_substitute : effective[i];
+    return 1;
+}
+
 #endif

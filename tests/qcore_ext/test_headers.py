@@ -22,8 +22,10 @@ from qcore.plan import Plan
 
 INCLUDE = source.ROOT / "qcore_ext" / "include"
 HEADERS = sorted(path.name for path in INCLUDE.glob("*.h"))
+# _GNU_SOURCE is what Python.h defines before it includes anything.
 FLAGS = [
-    "-std=c11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror",
+    "-std=c11", "-D_GNU_SOURCE", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-Wall",
+    "-Wextra", "-Werror",
 ]  # fmt: skip
 TARGETS = ("aarch64-macos", "x86_64-windows-gnu", "aarch64-linux-gnu", "x86_64-linux-gnu")
 
@@ -34,7 +36,7 @@ def every_function(folder: Path) -> Path:
     for header in HEADERS:
         text = (INCLUDE / header).read_text(encoding="utf-8")
         # What stands under the tricks' own condition is called by what does not.
-        tricks = r"^#if defined\((?:__AVX2__|QC_VECTOR_\w+)\)[^\n]*\n(?=\S).*?^#endif\n\n"
+        tricks = r"^#if defined\((?:__AVX2__|__AVX512F__|QC_VECTOR_\w+)\)[^\n]*\n(?=\S).*?^#endif\n\n"
         text = re.sub(tricks, "", text, flags=re.DOTALL | re.MULTILINE)
         names += re.findall(r"^(?:static inline|QC_INLINE) [\w ]+?\*?(qc_\w+)\(", text, re.MULTILINE)
     assert len(names) > 30

@@ -10,7 +10,7 @@ import source
 pytestmark = pytest.mark.reliability
 
 RUNS = int(os.environ.get("QCORE_FUZZ_RUNS", "500000"))
-SLOWER = {"checkpoint": 5}  # one run writes and opens a folder: so many times fewer of them
+SLOWER = {"checkpoint": 5, "torch-pickle": 4}  # one run writes what it opens: so many times fewer of them
 
 
 def _targets():

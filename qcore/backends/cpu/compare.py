@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qcore.backends.cpu import numbers, ranks, sums, threads
 from qcore.backends.protocol import ErrorSums
 from qcore.calibration.methods import percentile_rank
-from qcore_ext import compare
+from qcore_ext import compare, histograms
 
 if TYPE_CHECKING:
     from qcore.backends.protocol import Parts
@@ -28,25 +27,26 @@ def errors(x: np.ndarray, parts: Parts, plan: Plan, rank_percent: float, count: 
     totals = np.empty((g.blocks, g.chunks, TERMS))
     pairs = np.empty((g.blocks, g.chunks), np.int64)
     tasks = g.blocks * g.chunks
-    found = threads.run(partial(compare.errors, *source, totals, pairs, *layout), tasks, g.elements, count)
+    clipped, most, index = threads.run(
+        compare.errors, (*source, totals, pairs, *layout), tasks, g.elements, count
+    )
     error, signal, decoded, cross = (
         sums.add_chunks(totals[..., term]).reshape(plan.grid) for term in range(TERMS)
     )
     counted = pairs.sum(axis=-1).reshape(plan.grid)
     finite = int(counted.sum())
-    most, index = max(((most, -index) for _, most, index in found), default=(-1, 1))
 
-    def histogram(bins: np.ndarray, shift: int, prefix: int, first: int, last: int) -> None:
-        compare.histogram(*source, bins, shift, prefix, *layout, first, last)
+    def arguments(bins: np.ndarray, shift: int, prefix: int) -> tuple[Any, ...]:
+        return (*source, bins, shift, prefix, *layout)
 
     ranked = 0.0
     if finite:
         rank = percentile_rank(rank_percent, finite)
-        ranked = float(ranks.from_histograms(histogram, rank, tasks, g.elements, count))
+        ranked = float(ranks.from_histograms(histograms.distances, arguments, rank, g.elements, count))
     return ErrorSums(
         error=error, signal=signal, decoded=decoded, cross=cross, pairs=counted,
-        clipped=sum(clipped for clipped, _, _ in found),
+        clipped=clipped,
         max_abs=float(np.uint32(most).view(np.float32)) if finite else 0.0,
-        max_index=-index if finite else -1,
+        max_index=index if finite else -1,
         ranked=ranked,
     )  # fmt: skip

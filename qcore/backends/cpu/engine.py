@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qcore.backends.cpu import compare, numbers, threads
+from qcore.backends.cpu import compare, numbers
 from qcore.backends.cpu.geometry import Geometry, make_geometry
 from qcore.backends.cpu.staged import StagedArray
+from qcore.backends.cpu.threads import run
 from qcore.plan import INTEGER, Packing
 from qcore_ext import decode, packing
 
@@ -34,17 +35,17 @@ class Cpu:
         n = numbers.of_plan(plan)
         g = numbers.geometry_of(plan, out)
         whole = 1.0 if global_scale is None else float(global_scale)
-        kernel = partial(
-            decode.decode, np.ascontiguousarray(values), np.ascontiguousarray(scales), whole, out, g.packed, n.codec,
-            n.scale,
+        arguments = (
+            np.ascontiguousarray(values), np.ascontiguousarray(scales), whole, out, g.packed, n.codec, n.scale,
         )  # fmt: skip
-        _run(kernel, g, threads)
+        run(decode.decode, arguments, g.word_tasks, g.elements, threads)
 
     def pack(self, codes: np.ndarray, plan: Plan, threads: int | None = None) -> np.ndarray:
         """Codes into the storage layout."""
         g = _dense(plan)
         values = np.empty(plan.storage_shape, numbers.of_plan(plan).values_dtype)
-        _run(partial(packing.pack, np.ascontiguousarray(codes), values, g.packed), g, threads)
+        arguments = (np.ascontiguousarray(codes), values, g.packed)
+        run(packing.pack, arguments, g.word_tasks, g.elements, threads)
         return values
 
     def unpack(self, values: np.ndarray, plan: Plan, threads: int | None = None) -> np.ndarray:
@@ -52,7 +53,8 @@ class Cpu:
         g = _dense(plan)
         codes = np.empty(plan.shape, np.int8 if plan.codec.kind == INTEGER else np.uint8)
         sign = numbers.of_plan(plan).sign
-        _run(partial(packing.unpack, np.ascontiguousarray(values), codes, sign, g.packed), g, threads)
+        arguments = (np.ascontiguousarray(values), codes, sign, g.packed)
+        run(packing.unpack, arguments, g.word_tasks, g.elements, threads)
         return codes
 
     def errors(
@@ -60,10 +62,6 @@ class Cpu:
     ) -> ErrorSums:
         """Compare ``x`` with its quantized form."""
         return compare.errors(x, parts, plan, rank_percent, threads)
-
-
-def _run(kernel: threads.Kernel, g: Geometry, count: int | None) -> None:
-    threads.run(kernel, g.word_tasks, g.elements, count)
 
 
 def _dense(plan: Plan) -> Geometry:

@@ -17,7 +17,7 @@ from qcore_ext import numbers
 if TYPE_CHECKING:
     from qcore.plan import Packing
 
-TASK: Final = 1 << 16
+TASK: Final = 1 << 15
 """Elements of one task: what a thread cannot be interrupted in."""
 
 NEAR: Final = 1 << 14

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,11 +33,10 @@ class StagedArray:
     def nonfinite(self) -> tuple[int, int] | None:
         """Count of non-finite elements and the flat C index of the first; None when all are finite."""
         _, g = numbers.measuring(self._plan, self._x, self._plan.shape)
-        found = threads.run(
-            partial(measure.nonfinite, self._x, g.packed), g.block_tasks, g.elements, self._threads
+        count, index = threads.run(
+            measure.nonfinite, (self._x, g.packed), g.block_tasks, g.elements, self._threads
         )
-        count = sum(int(part) for part, _ in found)
-        return (count, min(int(index) for _, index in found if index >= 0)) if count else None
+        return (count, index) if count else None
 
     def peaks(self, extents: tuple[int, ...]) -> np.ndarray:
         """Largest finite magnitude of every block of these extents."""
@@ -66,11 +64,11 @@ class StagedArray:
         peaks = np.ascontiguousarray(peaks, np.float32)
         winners = np.zeros(g.blocks, np.uint8)
         errors = np.empty((g.blocks, g.chunks if g.chunks > 1 else 0, CANDIDATES))
-        kernel = partial(
-            search.search, self._x, peaks, _whole(global_scale), errors, winners, g.chunks, g.packed,
-            self._numbers.codec, self._numbers.scale,
+        arguments = (
+            self._x, peaks, _whole(global_scale), errors, winners, g.chunks, g.packed, self._numbers.codec,
+            self._numbers.scale,
         )  # fmt: skip
-        threads.run(kernel, g.blocks * g.chunks, g.elements * CANDIDATES, self._threads)
+        threads.run(search.search, arguments, g.blocks * g.chunks, g.elements * CANDIDATES, self._threads)
         if g.chunks > 1:
             winners = sums.add_chunks(errors.swapaxes(1, 2)).argmin(axis=-1).astype(np.uint8)
         return winners.reshape(self._plan.grid)
@@ -91,9 +89,9 @@ class StagedArray:
             return self._minmax_in_two_passes()
         stored = np.empty(plan.grid, n.scale_dtype)
         values = np.empty(plan.storage_shape, n.values_dtype)
-        kernel = partial(quantize.minmax, self._x, stored, values, g.packed, n.codec, n.scale)
-        finite = threads.run(kernel, g.block_tasks, g.elements, self._threads)
-        return Parts(values, stored, None) if all(finite) else None
+        arguments = (self._x, stored, values, g.packed, n.codec, n.scale)
+        finite = threads.run(quantize.minmax, arguments, g.block_tasks, g.elements, self._threads)
+        return Parts(values, stored, None) if finite else None
 
     def _minmax_in_two_passes(self) -> Parts | None:
         plan, n = self._plan, self._numbers
@@ -103,17 +101,15 @@ class StagedArray:
             return None
         whole = global_scale_of(np.asarray([largest]), plan.scale) if plan.two_level else None
         stored = np.empty(plan.grid, n.scale_dtype)
-        kernel = partial(scales.solve, peaks, _whole(whole), stored, n.scale)
-        threads.run(kernel, peaks.size, peaks.size, self._threads)
+        arguments = (peaks, _whole(whole), stored, n.scale)
+        threads.run(scales.solve, arguments, peaks.size, peaks.size, self._threads)
         return Parts(self.encode(stored, whole), stored, whole)
 
     def _encode(self, stored: np.ndarray, global_scale: np.float32 | None, scale: bytes) -> np.ndarray:
         g = self._geometry
         values = np.empty(self._plan.storage_shape, self._numbers.values_dtype)
-        kernel = partial(
-            encode.encode, self._x, stored, _whole(global_scale), values, g.packed, self._numbers.codec, scale
-        )
-        threads.run(kernel, g.word_tasks, g.elements, self._threads)
+        arguments = (self._x, stored, _whole(global_scale), values, g.packed, self._numbers.codec, scale)
+        threads.run(encode.encode, arguments, g.word_tasks, g.elements, self._threads)
         return values
 
     def _encode_with_zero_blocks(self, stored: np.ndarray) -> np.ndarray:
@@ -128,8 +124,8 @@ class StagedArray:
     def _peaks(self, extents: tuple[int, ...], *, finite: bool) -> np.ndarray:
         g, fine = numbers.measuring(self._plan, self._x, extents)
         grid = np.empty(fine.blocks, np.float32)
-        kernel = partial(measure.peaks, self._x, grid, finite, fine.packed)
-        threads.run(kernel, fine.block_tasks, fine.elements, self._threads)
+        arguments = (self._x, grid, finite, fine.packed)
+        threads.run(measure.peaks, arguments, fine.block_tasks, fine.elements, self._threads)
         return grid if fine is g else coarsen(grid, fine.axes, g.axes)
 
     def _sums(self, extents: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:

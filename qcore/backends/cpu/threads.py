@@ -1,16 +1,13 @@
-"""How many threads, and the pool that runs kernels in them.
+"""How many threads a kernel is run on.
 
-A kernel is called over ranges of tasks and releases the GIL; which thread takes which range never changes a bit.
-Workers draw ranges from a shared counter. The calling thread works too, so a caller whose workers are busy elsewhere
-waits for nobody. A forked child starts without workers and, unless told otherwise, runs on one thread.
+Kernels share out their tasks themselves, without the GIL, in the pool of qcore_ext/include/qc_pool.h; which thread
+takes which tasks never changes a bit. A forked child starts without workers and, unless told otherwise, runs on one
+thread.
 """
 
 from __future__ import annotations
 
-import itertools
 import os
-import queue
-import threading
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -19,12 +16,10 @@ from typing import Any, Final
 
 from qcore import errors
 
-Kernel = Callable[[int, int], Any]
-
-ALONE: Final = 1 << 17
+ALONE: Final = 1 << 16
 """Elements below which waking another thread costs more than it saves."""
 
-RANGE: Final = 1 << 16
+RANGE: Final = 1 << 15
 """Elements of one range: large enough to draw rarely, small enough to share evenly."""
 
 
@@ -36,90 +31,10 @@ class _Settings:
         self.forked = False
 
 
-class _Job:
-    """One kernel over tasks 0..total-1, drawn in ranges."""
-
-    def __init__(self, kernel: Kernel, total: int, per_range: int) -> None:
-        self.kernel = kernel
-        self.total = total
-        self.per_range = per_range
-        self.starts = itertools.count(0, per_range)
-        self.results: list[Any] = []
-        self.error: BaseException | None = None
-        self.lock = threading.Lock()
-        self.helpers = 0
-        self.closed = False
-        self.idle = threading.Event()
-
-    def work(self) -> None:
-        """Run ranges until none is left."""
-        while (start := next(self.starts)) < self.total and self.error is None:
-            self.results.append(self.kernel(start, min(start + self.per_range, self.total)))
-
-    def help(self) -> None:
-        """A worker's share; nothing once the caller has closed the job."""
-        with self.lock:
-            if self.closed:
-                return
-            self.helpers += 1
-        try:
-            self.work()
-        except BaseException as error:  # noqa: BLE001 - raised again by the caller
-            self.error = error
-        self._leave()
-
-    def _leave(self) -> None:
-        with self.lock:
-            self.helpers -= 1
-            if self.closed and not self.helpers:
-                self.idle.set()
-
-    def close(self) -> None:
-        """Let no worker begin, wait for those that did."""
-        with self.lock:
-            self.closed = True
-            waiting = self.helpers > 0
-        if waiting:
-            self.idle.wait()
-
-
-class _Pool:
-    """Workers, started when first needed; daemons that hold nothing while they wait."""
-
-    def __init__(self) -> None:
-        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
-        self._workers = 0
-        self._lock = threading.Lock()
-
-    def call(self, job: _Job, helpers: int) -> None:
-        """Ask ``helpers`` workers to share a job."""
-        for _ in range(min(helpers, self._started(helpers))):
-            self._jobs.put(job)
-
-    def _started(self, wanted: int) -> int:
-        """Start workers up to as many as wanted; how many there are then."""
-        with self._lock:
-            while self._workers < wanted:
-                name = f"qcore-{self._workers + 1}"
-                try:
-                    threading.Thread(target=self._serve, name=name, daemon=True).start()
-                except RuntimeError:  # no more threads here, or the interpreter is going down: fewer will do
-                    break
-                self._workers += 1
-            return self._workers
-
-    def _serve(self) -> None:
-        while True:
-            self._jobs.get().help()
-
-
 _settings = _Settings()
-_pool = _Pool()
 
 
 def _after_fork() -> None:
-    global _pool  # the parent's workers and their locks do not exist here
-    _pool = _Pool()
     _settings.forked = True
 
 
@@ -179,13 +94,16 @@ def resolve(threads: int | None) -> int:
     return max(1, min(_processors(), _quota()))
 
 
-def run(kernel: Kernel, total: int, elements: int, threads: int | None) -> list[Any]:
-    """Call ``kernel(first, last)`` over ranges that make up 0..total-1, in any order; return what the calls returned.
+def run(
+    kernel: Callable[..., Any], arguments: tuple[Any, ...], total: int, elements: int, threads: int | None
+) -> Any:
+    """Call a kernel over tasks 0..total-1 on as many threads as pay, and return what it returns.
 
     Parameters
     ----------
     kernel
-        A compiled kernel with all but its last two arguments bound; calls over disjoint ranges may overlap in time.
+        A compiled kernel; after ``arguments`` it takes ``first, last, step, threads`` and shares tasks first..last-1
+        out in steps.
     total
         Tasks.
     elements
@@ -194,20 +112,9 @@ def run(kernel: Kernel, total: int, elements: int, threads: int | None) -> list[
         As given by the user; None: see :func:`resolve`.
     """
     if elements < ALONE or total < 2:
-        return [kernel(0, total)]
-    ranges = min(total, max(1, elements // RANGE))
-    helpers = min(resolve(threads), ranges) - 1
-    if helpers < 1:
-        return [kernel(0, total)]
-    job = _Job(kernel, total, -(-total // ranges))
-    _pool.call(job, helpers)
-    try:
-        job.work()
-    finally:
-        job.close()
-    if job.error is not None:
-        raise job.error
-    return job.results
+        return kernel(*arguments, 0, total)
+    steps = min(total, elements // RANGE)
+    return kernel(*arguments, 0, total, -(-total // steps), resolve(threads))
 
 
 def _checked(count: Any) -> int:

@@ -90,7 +90,7 @@ def _provenance(
     if layout is not None:
         told["layout"] = layout
     if map_file is not None:
-        from qcore.formats.content import digest
+        from qcore.formats.digests import digest
 
         told["map_digest"] = digest((map_file.read_bytes(),))
     return told

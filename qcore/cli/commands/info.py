@@ -31,7 +31,8 @@ def run(
             infos = [
                 reader.info(name) for name in reader.names() if pattern is None or fnmatchcase(name, pattern)
             ]
-            documents.append(_document(reader, infos))
+            if settings.json:  # whole: a vocabulary takes a while
+                documents.append(_document(reader, infos))
             notes += [f"{printable(str(file))}: {note}" for note in reader.notes]
             lines += ["", *_lines(reader, infos, tree)] if lines else _lines(reader, infos, tree)
     return Result({"files": documents}, lines, notes=notes)
@@ -66,11 +67,9 @@ def _document(reader: StoredReader, infos: Sequence[TensorInfo]) -> dict[str, An
 
 def _lines(reader: StoredReader, infos: Sequence[TensorInfo], tree: bool) -> list[str]:
     lines = [f"{printable(str(reader.path))}: {reader.format}, {len(infos)} tensors"]
-    texts = sorted(reader.metadata.items())
-    lines += [
-        f"  {printable(key)}: {printable(text if len(text) <= 100 else text[:100] + '...')}"
-        for key, text in texts
-    ]
+    # how the keys were laid out is for writers, and finding out takes a look at every key
+    names = sorted(key for key in reader.text_names() if key != "gguf.layout")
+    lines += [f"  {printable(key)}: {printable(reader.brief(key))}" for key in names]
     rows: list[tuple[object, ...]] = []
     above: list[str] = []
     for info in sorted(infos, key=lambda info: info.name.split(".")) if tree else infos:

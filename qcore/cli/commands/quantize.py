@@ -181,7 +181,7 @@ def _resolved(options: Options, asked: str, settings: Settings) -> dict[str, Any
 
 def _provenance(reader: StoredReader, resolved: dict[str, Any]) -> dict[str, str]:
     """How the output says it was made; the same input and settings give the same texts."""
-    from qcore.formats.content import digest
+    from qcore.formats.digests import digest
 
     size, piece = reader.source.size, 1 << 20
     pieces = (reader.source.read(at, min(piece, size - at)) for at in range(0, size, piece))

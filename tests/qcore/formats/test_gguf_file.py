@@ -319,7 +319,7 @@ def test_tensors_without_a_models_keys_are_said_to_be_no_model(tmp_path, caplog)
 def test_digests_are_recorded_and_hold(tmp_path):
     path = tmp_path / "w.gguf"
     qcore.save(path, {"x.weight": WRITTEN["nvfp4"], "b": X}, provenance=True)
-    from qcore.formats.content import digest
+    from qcore.formats.digests import digest
 
     with qcore.open(path) as f:
         assert set(f.stored.digests) == {"x.weight", "x.scale", "b"}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import qcore
 from qcore import errors
-from qcore.formats.content import digest
+from qcore.formats.digests import digest
 
 X = np.random.default_rng(0).normal(size=(4, 32)).astype(np.float32)
 

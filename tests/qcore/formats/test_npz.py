@@ -96,11 +96,6 @@ def test_object_arrays_are_refused_as_pickles(tmp_path, refused):
     refused(qcore.open, tmp_path / "x.npz", code="file-pickle-refused")
 
 
-def test_a_file_that_pytorch_wrote_is_refused_by_its_content(tmp_path, refused):
-    path = npz(tmp_path / "x.npz", [("archive/data.pkl", b"\x80\x02."), ("archive/data/0", bytes(4))])
-    refused(qcore.open, path, code="file-pickle-refused")
-
-
 def flipped(path, at, value):
     data = bytearray(path.read_bytes())
     data[at] = value

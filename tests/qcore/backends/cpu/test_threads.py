@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import signal
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +13,12 @@ import numpy as np
 import pytest
 
 from qcore.backends import cpu
-from qcore.backends.cpu import threads
+from qcore.backends.cpu import numbers, threads
 from qcore.errors import QuantError
 from qcore.plan import Plan, make_plan
 from qcore.scheme import QuantScheme
 from qcore.scheme.codebook import Codebook
+from qcore_ext import scales
 
 CPU = cpu.open_backend()
 
@@ -78,24 +77,28 @@ def test_non_finite_elements_are_counted_once_whatever_the_threads() -> None:
         assert staged.quantize_minmax() is None
 
 
-def test_every_range_is_run_once() -> None:
-    seen: list[tuple[int, int]] = []
-    results = threads.run(lambda first, last: seen.append((first, last)) or last - first, 1001, 1 << 24, 3)
-    assert sum(results) == 1001
-    flat = sorted(seen)
-    assert flat[0][0] == 0
-    assert all(a[1] == b[0] for a, b in itertools.pairwise(flat))
+def test_steps_are_shared_out_where_that_pays() -> None:
+    def kernel(name: str, *call: int) -> tuple[str, tuple[int, ...]]:
+        return name, call
+
+    assert threads.run(kernel, ("k",), 100, threads.ALONE - 1, 3) == ("k", (0, 100))
+    assert threads.run(kernel, ("k",), 1, 1 << 24, 3) == ("k", (0, 1))
+    assert threads.run(kernel, ("k",), 100, 1 << 24, 3) == ("k", (0, 100, 1, 3))
+    steps = threads.ALONE // threads.RANGE
+    assert threads.run(kernel, ("k",), 1000, threads.ALONE, 2) == ("k", (0, 1000, -(-1000 // steps), 2))
 
 
-def test_an_error_in_a_worker_reaches_the_caller() -> None:
-    def fail(first: int, last: int) -> None:
-        time.sleep(0.001)
-        raise OSError(first)
-
-    for _ in range(5):
-        with pytest.raises(OSError, match=r"\d"):
-            threads.run(fail, 100, 1 << 24, 3)
-    assert sum(threads.run(lambda first, last: last - first, 100, 1 << 24, 3)) == 100
+def test_a_kernel_runs_every_task_once_whatever_the_steps() -> None:
+    peaks = np.random.default_rng(4).random(1 << 16).astype(np.float32)
+    scale = numbers.of_plan(plan_of("q8s/native/b32:f16", (32,))).scale
+    wanted = np.zeros(peaks.size, np.uint16)
+    scales.solve(peaks, 1.0, wanted, scale, 0, peaks.size)
+    for step, count in ((1, 2), (7, 3), (1000, 64), (1 << 20, 4), (0, 4)):
+        found = np.zeros(peaks.size, np.uint16)
+        scales.solve(peaks, 1.0, found, scale, 5, peaks.size - 3, step, count)
+        assert (found[5:-3] == wanted[5:-3]).all()
+        assert not found[:5].any()
+        assert not found[-3:].any()
 
 
 def test_callers_in_many_threads_share_the_pool() -> None:

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from qcore.formats.limits import Limits
     from qcore.formats.source import Source
 
-__all__ = ["Member", "members", "stream"]
+__all__ = ["Member", "members", "names", "stream"]
 
 _LOCAL = struct.Struct("<4s5H3I2H")
+_NAME = 1 << 10  # as much of the first member's name as tells one format from another
 _ENCRYPTED = 0x1
 _PIECE = 1 << 20
 # deflate packs at most 258 bytes into two bits
@@ -70,24 +71,21 @@ class _Positional(io.RawIOBase):
         return count
 
 
+def names(source: Source) -> Iterator[str]:
+    """Names of an archive's members, unchecked: the first one as it lies, then those of the directory."""
+    head = source.read(0, min(source.size, _LOCAL.size + _NAME))
+    if len(head) >= _LOCAL.size and head.startswith(b"PK\x03\x04"):
+        length = _LOCAL.unpack_from(head)[-2]
+        yield head[_LOCAL.size : _LOCAL.size + length].decode("utf-8", "replace")
+    for row in _directory(source):
+        yield row.orig_filename
+
+
 def members(source: Source, limits: Limits) -> dict[str, Member]:
     """Read and check the directory of an archive."""
     path = source.name
-    try:
-        with zipfile.ZipFile(io.BufferedReader(_Positional(source))) as archive:
-            rows = archive.infolist()
-    except errors.QuantError:
-        raise
-    except (
-        zipfile.BadZipFile,
-        NotImplementedError,
-        OSError,
-        OverflowError,
-        ValueError,
-        struct.error,
-    ) as problem:
-        raise malformed(path, "in its directory", "the archive", problem, "a zip archive") from None
-    limits.hold("npz-members", len(rows), path=path)
+    rows = _directory(source)
+    limits.hold("zip-members", len(rows), path=path)
     found: dict[str, Member] = {}
     for row in rows:
         name = row.orig_filename
@@ -98,6 +96,23 @@ def members(source: Source, limits: Limits) -> dict[str, Member]:
     _hold_ranges(sorted(found.values(), key=lambda member: member.start), path, source.size)
     limits.hold("npz-expanded", sum(member.size for member in found.values() if member.deflated), path=path)
     return found
+
+
+def _directory(source: Source) -> list[zipfile.ZipInfo]:
+    try:
+        with zipfile.ZipFile(io.BufferedReader(_Positional(source))) as archive:
+            return archive.infolist()
+    except errors.QuantError:
+        raise
+    except (
+        zipfile.BadZipFile,
+        NotImplementedError,
+        OSError,
+        OverflowError,
+        ValueError,
+        struct.error,
+    ) as problem:
+        raise malformed(source.name, "in its directory", "the archive", problem, "a zip archive") from None
 
 
 def _member(source: Source, row: zipfile.ZipInfo, name: str) -> Member:
@@ -140,8 +155,10 @@ def _hold_ranges(ordered: list[Member], path: str, size: int) -> None:
         end, previous = member.start + member.packed, member.name
 
 
-def stream(source: Source, member: Member) -> Iterator[bytes]:
+def stream(source: Source, member: Member, *, summed: bool = True) -> Iterator[bytes]:
     """Read a member unpacked, piece by piece, and hold its length and check sum at the end.
+
+    ``summed=False`` allows a sum of 0 for one that was left out, as PyTorch can be told to.
 
     Memory grows with the bytes that are there, never with the length that the directory claims.
     """
@@ -157,7 +174,7 @@ def stream(source: Source, member: Member) -> Iterator[bytes]:
     where = f"in its member {member.name!r}"
     if done != member.size or (unpacker is not None and not unpacker.eof):
         raise malformed(path, where, "the unpacked length", done, member.size, tensor=member.name)
-    if crc != member.crc:
+    if crc != member.crc and (summed or member.crc):
         raise errors.build(
             "file-checksum",
             tensor=member.name,
