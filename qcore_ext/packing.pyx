@@ -39,17 +39,20 @@ cdef void unpack_piece(
     const qc_geometry *g, uint8_t *codes, qc_row row, int64_t start, int64_t stop, int64_t sign,
     const char *words,
 ) noexcept nogil:
-    cdef int64_t n = stop - start, lane, i
+    cdef int64_t column = start, n, lane, i
     cdef uint8_t *to
-    for lane in range(row.lanes):
-        to = codes + (row.line + lane * row.lane_lines) * g.cols + start
-        if g.lane_axis < 0:
-            qc_unpack(<const uint8_t *>words, start, n, g.bits, to)
-        else:
-            qc_split_lane(words + start * g.word_bytes, n, g.bits, lane, g.word_bytes, to)
-        if sign and g.bits < 8:
-            for i in range(n):
-                to[i] = <uint8_t>((to[i] ^ <uint8_t>sign) - <uint8_t>sign)
+    while column < stop:
+        n = min(QC_STRIP, stop - column)
+        for lane in range(row.lanes):
+            to = codes + (row.line + lane * row.lane_lines) * g.cols + column
+            if g.lane_axis < 0:
+                qc_unpack(<const uint8_t *>words, column, n, g.bits, to)
+            else:
+                qc_split_lane(words + column * g.word_bytes, n, g.bits, lane, g.word_bytes, to)
+            if sign and g.bits < 8:
+                for i in range(n):
+                    to[i] = <uint8_t>((to[i] ^ <uint8_t>sign) - <uint8_t>sign)
+        column += n
 
 
 cdef struct packing:

@@ -6,8 +6,8 @@
 
 /* x / scale, given inverse = 1 / scale: an estimate, then what it leaves over, taken into account by two multiply-adds
  * that round once. Many times as fast as a division, and equal to it wherever a code of at most eight bits changes: at
- * odd multiples of a power of two, seven bits wide. Neither exponent matters while nothing overflows or leaves the
- * normal numbers; so every scale from 1 to 2 beside every such multiple is all there is, and a test tries all of them. */
+ * multiples of a power of two by an odd number below 256. The exponents do not matter while nothing overflows or leaves
+ * the normal numbers; so every scale from 1 to 2 beside every such multiple is all there is, and a test tries them all. */
 QC_INLINE float qc_quotient(float x, float scale, float inverse) {
 #if defined(__FMA__) || defined(__aarch64__)
     float estimate = x * inverse;
