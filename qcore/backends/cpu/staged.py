@@ -94,7 +94,7 @@ class StagedArray:
         return Parts(values, stored, None) if finite else None
 
     def quantize_ggml(self) -> Parts | None:
-        """ggml's arithmetic in one pass; None when a non-finite element was met."""
+        """The arithmetic of ggml in one pass; None when a non-finite element was met."""
         g, n = self._geometry, self._numbers
         stored = np.empty(self._plan.grid, n.scale_dtype)
         values = np.empty(self._plan.storage_shape, n.values_dtype)
