@@ -1,7 +1,7 @@
 """What only a burnpack says of a tensor and of a file, carried through formats that have no word for it.
 
-``qcore.param_ids`` is a JSON object of identities by name, as decimal texts: they are 64-bit numbers, which JSON's readers
-round. ``qcore.scalars`` are the file's scalars, the CBOR of the burnpack in hexadecimal. Written to a burnpack
+``qcore.param_ids`` is a JSON object of identities by name, as decimal texts: they are 64-bit numbers, which readers
+of JSON round. ``qcore.scalars`` are the file's scalars, the CBOR of the burnpack in hexadecimal. Written to a burnpack
 again, both are what they were.
 """
 
