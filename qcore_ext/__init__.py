@@ -16,6 +16,7 @@ KERNELS = (
     "compare",
     "decode",
     "encode",
+    "ggml",
     "histograms",
     "measure",
     "numbers",

@@ -13,6 +13,9 @@ from qcore_ext import (
     encode as encode,
 )
 from qcore_ext import (
+    ggml as ggml,
+)
+from qcore_ext import (
     histograms as histograms,
 )
 from qcore_ext import (

@@ -451,6 +451,15 @@ TARGETS: dict[str, tuple[Callable[[], Callable[[bytes], None]], Callable[[], lis
 }
 
 
+def saved(name: str) -> list[bytes]:
+    """The corpus that is kept of a target."""
+    path = ROOT / "tests" / "data" / "corpus" / f"{name}.zip"
+    if not path.exists():
+        return []
+    with zipfile.ZipFile(path) as archive:
+        return [archive.read(member) for member in archive.namelist()]
+
+
 def main() -> None:
     if len(sys.argv) < 2 or sys.argv[1] not in {*TARGETS, "--list"}:
         sys.exit(f"usage: fuzz.py {{{','.join(TARGETS)}}} [libFuzzer options]\n\n{__doc__}")
@@ -469,8 +478,11 @@ def main() -> None:
         for row in importlib.import_module("qcore.formats.conventions.table").CONVENTIONS:
             importlib.import_module(f"qcore.formats.conventions.{row.module}")
     logging.disable(logging.WARNING)
-    make_target, make_seeds = TARGETS[sys.argv.pop(1)]
+    name = sys.argv.pop(1)
+    make_target, make_seeds = TARGETS[name]
     with tempfile.TemporaryDirectory() as corpus:
+        for number, data in enumerate(saved(name)):  # what earlier runs found worth keeping comes first
+            (Path(corpus) / f"saved-{number}").write_bytes(data)
         for number, seed in enumerate(make_seeds()):
             (Path(corpus) / f"seed-{number}").write_bytes(seed)
         atheris.Setup([*sys.argv, corpus], make_target())

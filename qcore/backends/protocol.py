@@ -73,6 +73,9 @@ class Staged(Protocol):
     def quantize_minmax(self) -> Parts | None:
         """peaks, scales and encode in as few passes as the scheme allows; None when a non-finite element was met."""
 
+    def quantize_ggml(self) -> Parts | None:
+        """The arithmetic of ggml in one pass; None when a non-finite element was met, or where there is no kernel for it."""
+
 
 class Backend(Protocol):
     """An engine that runs plans."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from qcore.formats.source import Source
     from qcore.scheme import QuantScheme
 
-__all__ = ["MAGIC", "PREFIX_BYTES", "Header", "read_header"]
+__all__ = ["MAGIC", "PREFIX_BYTES", "Header", "hold_scalars", "read_header"]
 
 MAGIC: Final = b"NRUB"
 PREFIX_BYTES: Final = 10
@@ -109,15 +109,27 @@ def _metadata(cursor: Cursor, limits: Limits, path: str) -> _Metadata:
                 limits.hold("burnpack-texts", len(found.texts) + 1, path=path)
                 found.texts[word] = cursor.text("a text")
         elif key == "scalars":
-            for number, (word, _) in enumerate(cursor.keys("a map of scalars")):
-                limits.hold("burnpack-texts", number + 1, path=path)
-                _scalar(cursor, word)
+            _scalars(cursor, limits, path)
         else:
             cursor.skip()
         found.keys[key] = cursor.span(start)
     if not seen_tensors:
         raise cursor.fault("no tensors", "a map with the key 'tensors'", at=0)
     return found
+
+
+def hold_scalars(data: bytes, path: str, limits: Limits) -> None:
+    """Hold the CBOR of a map of scalars that does not come from a burnpack against the rules of one."""
+    cursor = Cursor(data, path=path, base=0, limits=limits)
+    _scalars(cursor, limits, path)
+    if cursor.at != len(data):
+        raise cursor.fault(f"{len(data) - cursor.at} bytes more", "nothing after the scalars", at=cursor.at)
+
+
+def _scalars(cursor: Cursor, limits: Limits, path: str) -> None:
+    for number, (word, _) in enumerate(cursor.keys("a map of scalars")):
+        limits.hold("burnpack-texts", number + 1, path=path)
+        _scalar(cursor, word)
 
 
 _SCALARS: Final[Mapping[str, tuple[str, int, int]]] = {

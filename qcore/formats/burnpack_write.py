@@ -63,7 +63,7 @@ def write(file: BinaryIO, path: str, content: Content) -> None:
                 dict(info.rules), sort_keys=True, separators=(",", ":"), allow_nan=False
             )
     source = content.options.get("like")
-    others = {} if source is None else _others(source)
+    others = content.options.get("others", {}) if source is None else _others(source)
     if content.digests:
         texts[BURN_KEY] = made_by.burn
     _write_file(file, path, items, texts, others, made_by, digests=content.digests)

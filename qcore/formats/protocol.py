@@ -151,7 +151,7 @@ class StoredReader:
     def __init__(
         self, path: str | os.PathLike[str], format: str, source: Source | Shards, stored: Stored, limits: Limits
     ) -> None:
-        from qcore.formats import convention
+        from qcore.formats import convention, identities
 
         self.path = Path(path)
         self.format = format
@@ -159,7 +159,8 @@ class StoredReader:
         self.stored = stored
         self.folder: Path | None = None  # where configuration and tokenizer lie, for a whole checkpoint
         own = getattr(stored, "infos", None)  # a format that knows quantized tensors itself
-        self._infos = convention.infos(stored, str(self.path), limits) if own is None else own
+        infos = convention.infos(stored, str(self.path), limits) if own is None else own
+        self._infos = identities.with_ids(infos, stored.metadata, str(self.path), limits)
 
     @property
     def notes(self) -> tuple[str, ...]:

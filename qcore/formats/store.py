@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from qcore import errors
-from qcore.formats import checkpoint, table
+from qcore.formats import checkpoint, identities, table
 from qcore.formats.atomic import atomic_write, destination_of
 from qcore.formats.limits import Limits
 from qcore.formats.protocol import StoredReader
@@ -194,6 +194,12 @@ def save(
         content = content.with_text(key, text)
     if isinstance(like, StoredReader) and like.format == row.name and row.rewriter():
         options["like"] = like.stored
+    if row.name != "npy":
+        source_file = like if isinstance(like, StoredReader) else None
+        if row.name == "burnpack":
+            options["others"] = identities.scalars_for(source_file, Limits())
+        else:
+            content = identities.carried(content, source_file)
     content = replace(content, options=options)
     if convention is not None:
         content = checkpoint_save.as_file(content, tensors, name, convention, row.name)

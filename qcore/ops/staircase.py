@@ -27,6 +27,9 @@ def quantized_parts(source: np.ndarray, plan: Plan, options: Options, given: Sca
         return Parts(values, *(empty_scales(plan) if given is None else given))
     staged = stage(source, plan, options)
     if options.arithmetic != EXACT:
+        parts = staged.quantize_ggml()
+        if parts is not None:
+            return parts
         refuse_nonfinite(staged, source, options)
         codes, stored = ggml_blocks.quantize(source, options.arithmetic)
         return Parts(fields.pack_fields(codes, plan, loader.engine(options.row.name)), stored, None)

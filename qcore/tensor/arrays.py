@@ -14,7 +14,8 @@ import numpy as np
 from qcore import errors
 
 BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
-FLOAT_DTYPES: Final = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.float16), BFLOAT16)
+_FLOAT32: Final = np.dtype(np.float32)
+FLOAT_DTYPES: Final = (_FLOAT32, np.dtype(np.float64), np.dtype(np.float16), BFLOAT16)
 
 _NUMPY_OF_TORCH_FLOAT: Final = {"torch.bfloat16": BFLOAT16}
 _DEVICE_ATTRIBUTES: Final = ("__cuda_array_interface__", "__sycl_usm_array_interface__", "int_ptr")
@@ -51,6 +52,8 @@ def dtype_debug(dtype: np.dtype) -> str:
 
 def out_dtype(dtype: Any, out: np.ndarray | None) -> np.dtype:
     """Settle the dtype of a dequantized result: ``dtype``, or that of ``out`` where it is None, else float32."""
+    if dtype is np.float32 and (out is None or out.dtype is _FLOAT32):
+        return _FLOAT32
     if dtype is None:
         wanted = np.dtype(np.float32) if out is None else out.dtype
     else:
@@ -70,9 +73,11 @@ def check_out(out: Any, shape: tuple[int, ...], sources: tuple[np.ndarray, ...])
         raise errors.build("out-shape", variant="shape", expected=str(shape), got=str(out.shape))
     if not out.flags.writeable:
         raise errors.build("out-shape", variant="read-only")
-    dense = out.flags.c_contiguous
-    if (not dense and _overlaps_itself(out)) or any(np.may_share_memory(out, source) for source in sources):
+    if not out.flags.c_contiguous and _overlaps_itself(out):
         raise errors.build("out-shape", variant="overlap")
+    for source in sources:
+        if np.may_share_memory(out, source):
+            raise errors.build("out-shape", variant="overlap")
     return out
 
 

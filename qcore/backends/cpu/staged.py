@@ -10,7 +10,7 @@ from qcore.backends.cpu import numbers, ranks, sums, threads
 from qcore.backends.cpu.geometry import Geometry, coarsen
 from qcore.backends.protocol import Parts
 from qcore.calibration.solve import global_scale_of
-from qcore_ext import encode, measure, quantize, scales, search
+from qcore_ext import encode, ggml, measure, quantize, scales, search
 
 if TYPE_CHECKING:
     from qcore.plan import Plan
@@ -91,6 +91,15 @@ class StagedArray:
         values = np.empty(plan.storage_shape, n.values_dtype)
         arguments = (self._x, stored, values, g.packed, n.codec, n.scale)
         finite = threads.run(quantize.minmax, arguments, g.block_tasks, g.elements, self._threads)
+        return Parts(values, stored, None) if finite else None
+
+    def quantize_ggml(self) -> Parts | None:
+        """The arithmetic of ggml in one pass; None when a non-finite element was met."""
+        g, n = self._geometry, self._numbers
+        stored = np.empty(self._plan.grid, n.scale_dtype)
+        values = np.empty(self._plan.storage_shape, n.values_dtype)
+        arguments = (self._x, stored, values, g.packed)
+        finite = threads.run(ggml.minmax, arguments, g.block_tasks, g.elements, self._threads)
         return Parts(values, stored, None) if finite else None
 
     def _minmax_in_two_passes(self) -> Parts | None:

@@ -88,6 +88,10 @@ class StagedTensor:
         found = self._tiles(self._plan.extents)
         return self._in_one(found[0]) if len(found) == 1 else self._in_tiles()
 
+    def quantize_ggml(self) -> Parts | None:
+        """No kernel: the host does it."""
+        return None
+
     def _in_one(self, tile: Tile) -> Parts | None:
         plan = self._plan
         values, wrong = self._empty_values(), np.zeros(1, np.uint32)

@@ -134,6 +134,10 @@ class StagedArray:
         scales, global_scale = solve(self.peaks(plan.extents), plan.scale, two_level=plan.two_level)
         return Parts(self.encode(scales, global_scale), encode_scales(scales, plan.scale.dtype), global_scale)
 
+    def quantize_ggml(self) -> Parts | None:
+        """Nothing of its own: ``ggml_blocks`` is the reference."""
+        return None
+
     def _magnitudes(self, missing: float) -> np.ndarray:
         return np.where(np.isfinite(self._x), np.abs(self._x), np.float32(missing))
 

@@ -52,6 +52,7 @@ CONVENTIONS: tuple[Convention, ...] = (
         "bitsandbytes",
     ),
     Convention("gpt-oss", ("mxfp4",), ("_blocks",), "gpt_oss"),
+    Convention("quanto", ("quanto",), (".weight._data",), "quanto"),
     Convention("mlx", ("mlx",), (".scales",), "mlx"),
     Convention("torchao", ("torchao",), (), "torchao", texts="tensor_names"),
     # whole-number and 8-bit weights beside a scale: the plainest names, asked last

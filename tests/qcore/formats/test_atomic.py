@@ -104,16 +104,20 @@ def failure_of(function, *args, **kwargs):
     return None
 
 
+REASONS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EACCES)
+
+
 class Failing:
     """A file whose n-th write, or what follows, fails."""
 
     def __init__(self, file, left):
-        self._file, self._left = file, left
+        self._file, self._left, self._number = file, left, left
 
     def write(self, data):
         self._left -= 1
         if self._left < 0:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            number = REASONS[self._number % len(REASONS)]
+            raise OSError(number, os.strerror(number))
         return self._file.write(data)
 
     def __getattr__(self, name):
@@ -126,9 +130,9 @@ class Failing:
         self._file.close()
 
 
-@pytest.mark.parametrize("suffix", ["safetensors", "npz", "npy"])
+@pytest.mark.parametrize("suffix", ["safetensors", "npz", "npy", "bpk", "gguf"])
 def test_a_full_disk_at_any_write_leaves_the_old_file_and_names_the_real_one(tmp_path, monkeypatch, suffix):
-    x = np.arange(64, dtype=np.float32).reshape(2, 32)
+    x = np.arange(128, dtype=np.float32).reshape(2, 64)
     tensors = (
         {"x": x} if suffix == "npy" else {f"t{i}": qcore.quantize(x, "nvfp4") for i in range(6)} | {"x": x}
     )
@@ -147,6 +151,25 @@ def test_a_full_disk_at_any_write_leaves_the_old_file_and_names_the_real_one(tmp
     assert left >= (2 if suffix == "npy" else 8)
     with qcore.open(path) as f:
         assert set(f.names()) == tensors.keys()
+
+
+def test_an_interrupt_while_a_tensor_is_made_leaves_the_old_file_and_nothing_else(tmp_path):
+    from qcore.formats.content import Deferred
+    from qcore.formats.protocol import TensorInfo
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    late = Deferred(TensorInfo("x", (4,), "float32", None, 16, ("x",)), interrupted)
+    for suffix in ("safetensors", "npz", "npy", "bpk", "gguf"):
+        path = tmp_path / f"x.{suffix}"
+        qcore.save(path, {"x": np.ones(4, np.float32)})
+        before = path.read_bytes()
+        with pytest.raises(KeyboardInterrupt):
+            qcore.save(path, {"x": late}, overwrite=True)
+        assert path.read_bytes() == before
+        path.unlink()
+        assert os.listdir(tmp_path) == []
 
 
 def test_what_a_killed_writer_left_is_removed_by_the_next_save_of_the_same_file(target):

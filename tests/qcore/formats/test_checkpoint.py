@@ -177,7 +177,7 @@ def test_a_file_is_read_by_the_configuration_beside_it(tmp_path):
 
 def test_every_convention_is_found_by_what_a_configuration_calls_it(tmp_path):
     for number, method in enumerate(
-        ("compressed-tensors", "fp8", "modelopt", "gptq", "awq", "bitsandbytes", "mxfp4", "torchao")
+        ("compressed-tensors", "fp8", "modelopt", "gptq", "awq", "bitsandbytes", "mxfp4", "torchao", "quanto")
     ):
         with qcore.open(folder(tmp_path / str(number), {"a": X}, quantized_by(method))) as file:
             assert file.settings.method == method

@@ -110,4 +110,8 @@ def test_parts_may_lack_tensors_and_a_set_of_one_is_a_file(tmp_path):
 
 def test_more_parts_than_the_limit_are_refused_before_any_is_looked_for(tmp_path, refused):
     (tmp_path / "m-00001-of-09999.gguf").write_bytes(part(0, 9999, 1))
+    for number in (1, 2):
+        data = part(number - 1, 2, 100_001, names=(b"w",) if number == 1 else (), kind="u32")
+        (tmp_path / f"n-{number:05d}-of-00002.gguf").write_bytes(data)
+    assert "limit gguf-tensors" in str(refused(qcore.open, tmp_path / "n-00001-of-00002.gguf", code="file-limit"))
     assert "limit shards" in str(refused(qcore.open, tmp_path / "m-00001-of-09999.gguf", code="file-limit"))

@@ -93,6 +93,10 @@ BROKEN = {
         (1, 0),
         "number of elements",
     ),
+    "bytes beyond 2^63": (GOOD.replace("(2, 3)", f"({1 << 61},)"), b"", (1, 0), "number of elements"),
+    "a list for an object": (f"[{GOOD[1:-1]}]", bytes(24), (1, 0), "allowed is {'descr': ..., 'fortran_order'"),
+    "a text for a truth value": (GOOD.replace("False", "'F'"), bytes(24), (1, 0), "fortran_order = 'F'"),
+    "a tuple for a dtype": (GOOD.replace("'<f4'", "(1,)"), bytes(24), (1, 0), "descr = (1,)"),
     "texts": (GOOD.replace("<f4", "<U4"), bytes(96), (1, 0), "'<U4'"),
     "dates": (GOOD.replace("<f4", "<M8[s]"), bytes(48), (1, 0), "'<M8[s]'"),
     "long doubles": (GOOD.replace("<f4", "<f16"), bytes(96), (1, 0), "'<f16'"),
@@ -115,7 +119,7 @@ def test_every_prefix_of_a_good_file_is_refused(tmp_path, refused):
     whole = npy(tmp_path / "x.npy", GOOD, bytes(24)).read_bytes()
     for end in range(len(whole)):
         (tmp_path / "cut.npy").write_bytes(whole[:end])
-        refused(qcore.open, tmp_path / "cut.npy")
+        refused(qcore.open, tmp_path / "cut.npy", code="file-truncated")
 
 
 def test_a_header_of_more_than_64_kib_is_beyond_a_limit(tmp_path, refused):

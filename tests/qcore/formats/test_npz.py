@@ -173,6 +173,13 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, refused):
     assert "times" in str(refused(qcore.open, path, code="file-malformed"))
 
 
+def test_a_record_beyond_its_limit_is_refused(tmp_path, refused):
+    path = npz(tmp_path / "x.npz", [("__qcore__", b'{"metadata":{"k":"v"}}')])
+    error = refused(qcore.open, path, limits={"npz-record": 21}, code="file-limit")
+    assert "npz-record" in str(error)
+    qcore.open(path, limits={"npz-record": 22}).close()
+
+
 def test_a_claim_that_the_data_does_not_keep_is_refused(tmp_path, refused):
     path = tmp_path / "x.npz"
     np.savez_compressed(path, a=np.random.default_rng(0).integers(0, 255, 1 << 21).astype(np.uint8))

@@ -1,4 +1,4 @@
-"""HF fp8, ModelOpt, gpt-oss, MLX, torchao and bitsandbytes: built by hand, read with the values they mean."""
+"""HF fp8, ModelOpt, gpt-oss, MLX, torchao, bitsandbytes and quanto: built by hand, read with the values they mean."""
 
 import json
 
@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import peer_data
 import pytest
+import source
 from checkpoints import folder, quantized_by
 
 import qcore
@@ -303,3 +304,28 @@ def test_bitsandbytes_int8_rows_have_a_peak(tmp_path):
     assert (str(info.scheme), info.fidelity) == ("q8s/native/b128:f32", "lossless")
     assert np.allclose(tensor.dequantize(), deq, rtol=3e-7, atol=0)
     assert np.array_equal(tensor.codes, q)
+
+
+def test_quanto_keeps_codes_and_scales_of_rows_and_its_groups_stay_arrays():
+    """Weights that quanto made, and the floats it takes them for (tests/data/torch/README.md)."""
+    made = source.ROOT / "tests" / "data" / "torch"
+    expected = np.load(made / "quanto.npz")
+    kinds = {"int8": "q8f/native", "e4m3": "e4m3/native", "e5m2": "e5m2/native"}
+    with qcore.open(made / "quanto.safetensors") as file:
+        for name in expected.files:
+            kind, layer, _ = name.split(".")
+            info = file.info(name)
+            scale = "bf16" if kind == "e4m3" else "f32"
+            assert str(info.scheme) == f"{kinds[kind]}/b{64 if layer == 'a' else 150}:{scale}"
+            assert (info.origin, info.fidelity) == ("quanto", "exact" if layer == "a" else "lossless")
+            assert np.array_equal(file.tensor(name).dequantize(), expected[name])
+        assert file.info("int4.a.weight._data._data").dtype == "uint8"
+        assert "int4.a.weight" not in file.names()
+
+
+def test_scales_that_quanto_never_wrote_leave_plain_arrays_and_are_an_error_where_declared(tmp_path):
+    arrays = {"a.weight._data": np.zeros((4, 8), np.int8), "a.weight._scale": np.ones((3, 1), np.float32)}
+    with qcore.open(folder(tmp_path / "m", arrays)) as file:
+        assert set(file.names()) == set(arrays)
+    with pytest.raises(qcore.errors.FormatError, match="the scales"):
+        qcore.open(folder(tmp_path / "n", arrays, quantized_by("quanto", weights="int8")))

@@ -144,6 +144,23 @@ def test_awq_columns_are_shuffled_within_a_word(tmp_path):
         assert np.array_equal(tensor.dequantize(), values)
 
 
+@pytest.mark.parametrize("config", [quantized_by("awq", bits=4, group_size=GROUP), None])
+@pytest.mark.parametrize("group", [GROUP, INPUTS])
+def test_awq_is_exact_where_every_zero_point_is_the_middle(tmp_path, config, group):
+    order = (0, 2, 4, 6, 1, 3, 5, 7)
+    codes = RNG.integers(0, 16, (INPUTS, OUTPUTS))
+    scales = RNG.random((INPUTS // group, OUTPUTS)).astype(np.float16)
+    arrays = {
+        "a.qweight": words(codes.reshape(-1, OUTPUTS // 8, 8)[:, :, order].reshape(-1, OUTPUTS), 4),
+        "a.qzeros": np.full((INPUTS // group, OUTPUTS // 8), 0x88888888, np.uint32).view(np.int32),
+        "a.scales": scales,
+    }
+    info, tensor = opened(tmp_path / "m", arrays, config)
+    assert (str(info.scheme), info.origin, info.fidelity) == (f"q4f/u32/b{group}x1:f16", "awq [in, out]", "exact")
+    assert np.array_equal(tensor.codes, codes - 8)
+    assert np.array_equal(tensor.dequantize(), np.repeat(scales, group, 0).astype(np.float32) * (codes - 8))
+
+
 @pytest.mark.parametrize("bits", [2, 3, 4, 5, 6, 8])
 def test_mlx_affine_adds_a_bias(tmp_path, bits):
     codes = RNG.integers(0, 1 << bits, (6, 128))
