@@ -53,6 +53,10 @@ EQUIVALENT = {
     "raise cursor.fault('weight_map a second time', 'each key once', at=at, rule='the index')": (
         "its value, which is then not read, is refused where a comma should be"
     ),
+    "raise truncated(path, size, 'its data', needed)": "the same is held again when notes are taken",
+    "raise errors.build('file-not-regular', path=self.name, kind='a folder')": (
+        "on Linux a folder opens, and is no regular file; elsewhere it does not open"
+    ),
     "limits.hold_shape(dims, path=path, tensor=name)": "the scheme has been held against the shape before",
 }
 
