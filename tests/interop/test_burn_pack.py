@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import bpk
 import numpy as np
 import pytest
 import source
@@ -60,6 +61,18 @@ def test_burn_reads_files_with_our_texts(burn, tmp_path):
     qcore.save(tmp_path / "ours.bpk", {"l": qcore.quantize(X, "nf4"), "x": X}, {"k": "v"}, provenance=True)
     lines = burn(tmp_path / "ours.bpk", tmp_path / "theirs.bpk")
     assert [line.split("|")[0] for line in lines] == ["l", "l.lookup_table", "x"]
+
+
+def test_burn_reads_identities_and_scalars_that_went_through_another_format(burn, tmp_path):
+    about = bpk.tensor("F32", (4,), 0, 16, param_id=2**64 - 1)
+    scalars = {"epoch": {"Int": -3}, "seed": {"UInt": 2**64 - 1}, "rate": {"Float": 0.1}, "done": {"Bool": True}}
+    (tmp_path / "a.bpk").write_bytes(bpk.file({"tensors": {"b": about}, "scalars": scalars}, bytes(16)))
+    with qcore.open(tmp_path / "a.bpk") as f:
+        qcore.save(tmp_path / "b.safetensors", f)
+    with qcore.open(tmp_path / "b.safetensors") as f:
+        qcore.save(tmp_path / "c.bpk", f, layout="keep")
+    for name in ("a.bpk", "c.bpk"):
+        assert burn(tmp_path / name, tmp_path / "x.bpk") == ["b|F32|[4]|Some(18446744073709551615)|16"]
 
 
 def test_burn_misreads_or_refuses_what_upgrade_is_for(burn, tmp_path):

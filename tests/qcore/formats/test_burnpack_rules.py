@@ -292,7 +292,7 @@ def test_a_file_cut_off_anywhere_is_refused(tmp_path):
     path = tmp_path / "x.bpk"
     for length in (*range(0, len(GOOD_FILE), 11), len(GOOD_FILE) - 1):
         path.write_bytes(GOOD_FILE[:length])
-        with pytest.raises(errors.QuantError):
+        with pytest.raises(errors.TruncatedFileError):
             qcore.open(path)
 
 

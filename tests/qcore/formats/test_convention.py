@@ -132,6 +132,21 @@ def test_a_part_belongs_to_one_tensor(tmp_path, refused):
     refused(qcore.open, tmp_path / "x.safetensors")
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"value":"Q8S","value":"Q8F"}', "each key once"),
+        ('{"shape":[1],"rules":{"a":NaN}}', "a finite number"),
+        ('{"shape":[1],"rules":{"a":1e999}}', "a finite number"),
+        (json.dumps({"shape": [1], "rules": {"a": "x" * (1 << 20)}}), "limit metadata-record"),
+        (json.dumps({"shape": [1] * 9, "value": "nonsense"}), "limit rank"),
+    ],
+)
+def test_a_record_says_what_is_wrong_with_it(tmp_path, refused, text, words):
+    qcore.save(tmp_path / "x.safetensors", {"w": X}, {"qcore.scheme.w": text})
+    assert words in str(refused(qcore.open, tmp_path / "x.safetensors"))
+
+
 def test_a_table_of_nonsense_is_refused_naming_the_tensor(tmp_path, refused):
     q = quantized("nf4")
     qcore.save(tmp_path / "x.safetensors", {"w": q})

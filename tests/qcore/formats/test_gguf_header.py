@@ -49,6 +49,7 @@ def test_the_smallest_files_open(tmp_path):
 
 WRONG = {
     "the version is 1": File(version=1),
+    "the number of elements or bytes": File(tensors=[Tensor(dims=(1 << 61,))]),
     "the version is 4": File(version=4),
     "the version is 0": File(version=0),
     "the key 'k' is there a second time": File(keys=[key(), key()]),

@@ -72,6 +72,13 @@ def test_identities_that_are_none_are_refused(tmp_path, refused, rule):
     assert words in str(refused(qcore.open, tmp_path / "x.safetensors", code="file-malformed"))
 
 
+def test_identities_are_held_to_a_limit(tmp_path, refused):
+    qcore.save(tmp_path / "x.safetensors", {"x": X}, {IDS: '{"x":"1"}'})
+    path = tmp_path / "x.safetensors"
+    assert "config-json" in str(refused(qcore.open, path, limits={"config-json": 8}, code="file-limit"))
+    qcore.open(path, limits={"config-json": 9}).close()
+
+
 def test_an_identity_of_a_tensor_that_is_gone_says_nothing(tmp_path):
     qcore.save(tmp_path / "x.safetensors", {"x": X}, {IDS: '{"y":"1","x":"2"}'})
     assert ids(tmp_path / "x.safetensors") == {"x": 2}

@@ -117,6 +117,7 @@ BROKEN = {
     "a dimension of a million digits": (TEXT.replace("[2, 2]", f"[{'9' * 1_000_000}]"), DATA, "2^64 - 1"),
     "too many dimensions": (changed(shape=[1] * 9), DATA, "at most 8"),
     "product beyond 2^63": (changed(shape=[2**32, 2**32]), DATA, "number of elements or bytes"),
+    "bytes beyond 2^63": (changed(shape=[2**61]), DATA, "number of elements or bytes"),
     "product of exactly 2^64": (changed(shape=[2**22, 2**22, 2**20]), DATA, "number of elements or bytes"),
     "three offsets": (changed(data_offsets=[0, 16, 16]), DATA, "at most 2"),
     "one offset": (changed(data_offsets=[0]), DATA, "the number of data_offsets is 1, allowed is 2"),
@@ -174,7 +175,7 @@ def test_every_prefix_of_a_good_file_is_refused(safetensors, refused):
     path = safetensors(GOOD, DATA, name="cut.safetensors")
     for end in range(len(whole)):
         path.write_bytes(whole[:end])
-        refused(qcore.open, path)
+        refused(qcore.open, path, code="file-truncated")
 
 
 def test_a_header_beyond_the_limit_is_refused_and_the_limit_can_be_raised(safetensors, refused):

@@ -67,6 +67,7 @@ def test_a_folder_and_a_pipe_are_refused_at_once(tmp_path, refused):
     begin = time.monotonic()
     refused(qcore.open, tmp_path, code="folder-not-a-checkpoint")
     refused(qcore.open, tmp_path / "pipe.npy", code="file-not-regular")
+    refused(Source, tmp_path, code="file-not-regular")
     assert time.monotonic() - begin < 5
 
 
