@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from qcore.ops.options import Options
 
 _WORST = 5
+_PIECE, _END = 1 << 20, 1 << 20
 
 
 def run(
@@ -50,6 +51,9 @@ def run(
     layout: LayoutOption = None,
     map_file: MapOption = None,
     convention: ConventionOption = None,
+    whole_digest: Annotated[
+        bool, typer.Option("--source-digest", help="Record a digest of the whole input, which is read once more.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, and do none of it.")
     ] = False,
@@ -109,7 +113,7 @@ def run(
         if dry_run:
             lines = [*_plan_lines(chosen), *kept_lines(jobs), totals(jobs)]
             return Result({**document, **describe(jobs)}, lines, notes=notes)
-        made = _provenance(reader, {**resolved, "layout": layout})
+        made = _provenance(reader, {**resolved, "layout": layout}, whole=whole_digest)
         run_jobs(settings, reader, jobs, out, made, metadata=arranged.texts, convention=convention)
     lines = [*_worst_lines(chosen), *kept_lines(jobs), totals(jobs), f"wrote {printable(str(out))}"]
     return Result({**document, **describe(jobs)}, lines, notes=notes)
@@ -179,14 +183,22 @@ def _resolved(options: Options, asked: str, settings: Settings) -> dict[str, Any
     }
 
 
-def _provenance(reader: StoredReader, resolved: dict[str, Any]) -> dict[str, str]:
-    """How the output says it was made; the same input and settings give the same texts."""
+def _provenance(reader: StoredReader, resolved: dict[str, Any], *, whole: bool) -> dict[str, str]:
+    """How the output says it was made; the same input and settings give the same texts.
+
+    The input is told by its length and a digest of its ends, where its header lies, unless one of the whole is asked
+    for.
+    """
     from qcore.formats.digests import digest
 
-    size, piece = reader.source.size, 1 << 20
-    pieces = (reader.source.read(at, min(piece, size - at)) for at in range(0, size, piece))
+    size = reader.source.size
+    ranges = [(0, size)] if whole else [(0, min(_END, size)), (max(size - _END, min(_END, size)), size)]
+    pieces = (
+        reader.source.read(at, min(_PIECE, end - at)) for start, end in ranges for at in range(start, end, _PIECE)
+    )
+    told = {"source_bytes": str(size), "source_digest" if whole else "source_ends": digest(pieces)}
     settings = {key: str(value) for key, value in resolved.items() if value is not None}
-    return {"command": "quantize", "source_digest": digest(pieces), **settings}
+    return {"command": "quantize", **told, **settings}
 
 
 def _plan_lines(chosen: Sequence[Job]) -> list[str]:

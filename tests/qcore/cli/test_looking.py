@@ -147,6 +147,18 @@ def test_awkward_tensors_have_a_portrait(x):
     assert corner(x)
 
 
+def test_a_portrait_drawn_in_pieces_is_that_of_the_whole():
+    x = np.random.default_rng(2).normal(size=(3, 300_001))
+    x[1, 5], x[2, 7], x[0, 0] = np.nan, np.inf, 0
+    finite = x[np.isfinite(x)]
+    facts, (counts, _) = statistics(x), histogram(x)
+    assert (facts["nan"], facts["infinite"], facts["zeros"]) == (1, 1, 1)
+    assert (facts["min"], facts["max"]) == (finite.min(), finite.max())
+    assert facts["mean"] == pytest.approx(finite.mean(), rel=1e-9, abs=1e-12)
+    assert facts["std"] == pytest.approx(finite.std(), rel=1e-12)
+    assert np.abs(np.array(counts["counts"]) - np.histogram(finite, bins=counts["edges"])[0]).max() <= 2
+
+
 def test_schemes_lists_every_preset_with_its_size(document, run):
     rows = document("schemes")["presets"]
     assert [row["name"] for row in rows] == list(qcore.PRESETS)

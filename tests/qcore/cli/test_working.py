@@ -7,6 +7,7 @@ import pytest
 
 import qcore
 from qcore.cli import exits
+from qcore.formats.digests import digest
 
 X = np.random.default_rng(0).normal(size=(8, 64)).astype(np.float32)
 
@@ -183,7 +184,25 @@ def test_the_output_says_how_it_was_made_and_is_the_same_every_time(program, mod
     assert made["command"] == "quantize"
     assert made["qcore"] == qcore.__version__
     assert made["asked"] == "nf4"
-    assert made["source_digest"].startswith("xxh3-128:")
+    assert made["source_bytes"] == str(model.stat().st_size)
+    assert made["source_ends"] == digest([model.read_bytes()])
+
+
+def test_a_digest_of_the_whole_input_is_recorded_when_asked_for(program, tmp_path):
+    """The ends alone do not see a change in between; the whole does."""
+    x = np.zeros((3, 1 << 18), np.float32)
+    source, out = tmp_path / "in.safetensors", tmp_path / "out.safetensors"
+    told = []
+    for value in (1, 2):
+        x[1, 1000] = value
+        qcore.save(source, {"w": x}, overwrite=True)
+        for words in ((), ("--source-digest",)):
+            assert program("quantize", source, "-o", out, "-s", "int8", "--overwrite", *words).returncode == 0
+            with qcore.open(out) as f:
+                made = json.loads(f.stored.metadata["qcore.provenance"])
+            told.append(made.get("source_digest", made.get("source_ends")))
+    assert told[0] == told[2]
+    assert told[1] != told[3] == digest([source.read_bytes()])
 
 
 @pytest.mark.parametrize(("dtype", "name"), [("f32", "float32"), ("bf16", "bfloat16"), ("f16", "float16")])
