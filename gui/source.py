@@ -29,6 +29,9 @@ WHOLE: Final = 1 << 23
 STRIPE: Final = 1 << 20
 """Elements read at once from a larger tensor: small enough that a cancelled job stops within a tenth of a second."""
 
+FACT: Final = 1000
+"""Characters that are shown of a text of the file."""
+
 
 class Matrix:
     """A tensor by rows and columns; leading axes are flattened.
@@ -147,7 +150,8 @@ class Session:
             info = reader.info(name)
             rows.append(TensorRow(name, info.shape, info.kind, info.size, info.nbytes, info.scheme is not None))
         self._replace(reader, {})
-        facts = tuple(sorted(reader.metadata.items()))
+        # a vocabulary of a model is only begun: nobody looks at 200 000 words here
+        facts = tuple((key, reader.brief(key, FACT)) for key in sorted(reader.text_names()))
         return File(str(path), reader.format, tuple(rows), reader.source.size, facts)
 
     def show(self, tensors: dict[str, Any], title: str) -> File:

@@ -99,7 +99,7 @@ class Welcome(QWidget):
         font.setPointSizeF(font.pointSizeF() * 1.6)
         title.setFont(font)
         title.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        hint = QLabel("Drop a .safetensors, .npy or .npz file here, or")
+        hint = QLabel("Drop a .safetensors, .gguf, .bpk, .npz, .npy or .pt file here, or")
         hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         row = QHBoxLayout()
         row.addStretch()

@@ -74,7 +74,7 @@ class Staged(Protocol):
         """peaks, scales and encode in as few passes as the scheme allows; None when a non-finite element was met."""
 
     def quantize_ggml(self) -> Parts | None:
-        """The arithmetic of ggml in one pass; None when a non-finite element was met, or where there is no kernel for it."""
+        """The arithmetic of ggml in one pass; None when a non-finite element was met, or no kernel does it."""
 
 
 class Backend(Protocol):

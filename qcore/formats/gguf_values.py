@@ -58,7 +58,9 @@ class Texts(Mapping[str, str]):
     def brief(self, key: str, length: int) -> str:
         """The beginning of a text, for which a long array need not be read."""
         item = self._header.items.get(key)
-        if key == LAYOUT or item is None or not item.kind.endswith("[]") or item.count <= length:
+        if key == LAYOUT:  # made of every key there is
+            return f"the types of {len(self._header.items)} keys and {len(self._header.slots)} tensors"
+        if item is None or not item.kind.endswith("[]") or item.count <= length:
             text = self[key]
             return text if len(text) <= length else text[:length] + "..."
         kind, order = item.kind.removesuffix("[]"), self._header.order

@@ -117,6 +117,10 @@ class Shards:
             offset = max(0, offset - source.size)
         return b"".join(pieces)
 
+    def read_into(self, offset: int, view: memoryview) -> None:
+        """Fill a writable view of bytes from ``offset``."""
+        view[:] = self.read(offset, len(view))
+
     def close(self) -> None:
         """Give the files back."""
         for source in self.sources:

@@ -24,7 +24,7 @@ _TARGETS = ("burn-flex", "burn-cubecl")
 def run(
     settings: Settings,
     source: Annotated[
-        Path, typer.Argument(metavar="IN", help="A .safetensors, .bpk, .gguf, .npz or .npy file, or a folder.")
+        Path, typer.Argument(metavar="IN", help="A .safetensors, .bpk, .gguf, .npz, .npy or .pt file, or a folder.")
     ],
     *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")],

@@ -22,7 +22,7 @@ _SHOWN = 64
 
 def run(
     settings: Settings,
-    file: Annotated[Path, typer.Argument(help="A .safetensors, .gguf, .bpk, .npz or .npy file.")],
+    file: Annotated[Path, typer.Argument(help="A .safetensors, .gguf, .bpk, .npz, .npy or .pt file.")],
     tensor: Annotated[
         str | None, typer.Argument(help="The tensor's name; may be left out where there is one.")
     ] = None,

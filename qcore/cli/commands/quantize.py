@@ -29,7 +29,7 @@ _PIECE, _END = 1 << 20, 1 << 20
 def run(
     settings: Settings,
     source: Annotated[
-        Path, typer.Argument(metavar="IN", help="A .safetensors, .bpk, .gguf, .npz or .npy file, or a folder.")
+        Path, typer.Argument(metavar="IN", help="A .safetensors, .bpk, .gguf, .npz, .npy or .pt file, or a folder.")
     ],
     *,
     out: Annotated[

@@ -258,6 +258,7 @@ def test_a_large_vocabulary_is_stepped_over(tmp_path):
         tracemalloc.stop()
         took = time.process_time() - begun
         assert f.brief("tokenizer.ggml.tokens", 30) == '150000 x str: "token 0", "token 1", "token 2...'
+        assert f.brief("gguf.layout") == "the types of 2 keys and 1 tensors"
         assert f.brief("tokenizer.ggml.scores").startswith("150000 x f32: 0.0, 0.0, ")
         assert f.metadata["tokenizer.ggml.tokens"].startswith('["token 0", "token 1"')
     assert peak < 16 << 20
