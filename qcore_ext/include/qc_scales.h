@@ -3,6 +3,7 @@
 #define QC_SCALES_H
 
 #include "qc_floats.h"
+#include "qc_halves.h"
 #include "qc_numbers.h"
 
 /* Nearest or upper representable value of one non-negative number, saturating. */
@@ -40,10 +41,7 @@ static inline void qc_store_scales(const qc_scale *s, const float *QC_RESTRICT s
     if (s->kind == QC_F32) {
         memcpy(to, scales, (size_t)n * 4);
     } else if (s->kind == QC_F16) {
-        for (int64_t i = 0; i < n; i++) {
-            uint16_t half = qc_to_half(scales[i]);
-            memcpy(to + 2 * i, &half, 2);
-        }
+        qc_write_halves(to, n, scales);
     } else if (s->kind == QC_BF16) {
         for (int64_t i = 0; i < n; i++) {
             uint16_t bfloat = (uint16_t)(qc_bits(scales[i]) >> 16);
@@ -65,11 +63,7 @@ static inline void qc_effective(const qc_scale *s, const char *QC_RESTRICT store
     } else if (s->kind == QC_BYTE) {
         for (int64_t i = 0; i < n; i++) effective[i] = s->table[(unsigned char)stored[i]];
     } else if (s->kind == QC_F16) {
-        for (int64_t i = 0; i < n; i++) {
-            uint16_t half;
-            memcpy(&half, stored + 2 * i, 2);
-            effective[i] = qc_from_half(half);
-        }
+        qc_read_halves(stored, n, effective);
     } else {
         for (int64_t i = 0; i < n; i++) {
             uint16_t bfloat;
