@@ -158,6 +158,7 @@ static inline int32_t qc_compare_run(const qc_sides *f, qc_line line, const char
     qc_unpack((const uint8_t *)f->values + line.word_row * g->word_row, column, n, g->bits, fields);
     qc_effective(f->s, scales + at * f->s->nbytes, blocks, f->whole, effective);
     qc_dequantize(f->k, fields, n, g->block, phase, effective, y);
+    qc_fetch(qc_look_ahead(g, f->x + line.offset, column), 0, n);
     int32_t most = qc_distances_of_run(x, y, n, distances);
     if (most >= (int32_t)QC_INFINITY) return -1;
     memset(maxima, 0, (size_t)blocks * 4);
