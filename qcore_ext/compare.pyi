@@ -7,6 +7,7 @@ def errors(
     whole: float,
     totals: np.ndarray,
     counts: np.ndarray,
+    largest: np.ndarray,
     chunks: int,
     geometry: bytes,
     codec: bytes,

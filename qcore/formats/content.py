@@ -60,13 +60,16 @@ class Deferred:
         # types narrower than a byte are packed in files; an origin says that the file has it in another form
         row = BY_NAME.get(info.dtype or "")
         plain = row is not None and row.bits >= 8 and row.name != "bool" and not info.origin
-        if stored is None or not plain or not _streams(reader):
+        if stored is None or not plain or not _streams(reader, name):
             return cls(info, lambda: reader.tensor(name), as_stored=whole)
         return cls(info, lambda: reader.tensor(name), lambda: stored.raw(name), whole)
 
 
-def _streams(reader: Reader) -> bool:
-    """Whether the raw bytes of a file's entries are in C order and little-endian: an .npy file may have any order."""
+def _streams(reader: Reader, name: str) -> bool:
+    """Whether the raw bytes of an entry are in C order and little-endian: an .npy file may have any order."""
+    in_order = getattr(getattr(reader, "stored", None), "in_order", None)
+    if in_order is not None:
+        return bool(in_order(name))
     return reader.format in ("safetensors", "burnpack", "gguf", "pt")
 
 

@@ -140,6 +140,9 @@ def _tensor(group: Group, path: str, layout: Layout) -> _Tensor:
         what = f"{info.dtype} elements"
         raise errors.build("file-cannot-hold", tensor=name, path=path, format="gguf", what=what)
     part = _Part(name, row, info.shape)
+    if group.raw is not None:  # in pieces, from where it lies
+        raw = group.raw
+        return _Tensor((part,), lambda: (raw(),))
     return _Tensor((part,), lambda: (iter((byte_view(group.load()[name]).data,)),))
 
 

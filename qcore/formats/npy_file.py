@@ -56,6 +56,10 @@ class NpyFile:
         header = self._header
         return None if header.fortran or header.big_endian else header.start
 
+    def in_order(self, name: str) -> bool:
+        """Whether the array's elements lie in C order, little-endian."""
+        return self.position(name) is not None
+
     def raw(self, name: str) -> Iterator[bytes]:
         """Read the array's bytes, piece by piece."""
         start, nbytes = self._header.start, self._header.nbytes

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from qcore import errors
 from qcore.formats import convention, npy_header
 from qcore.formats.content import byte_view
-from qcore.formats.digests import digest
+from qcore.formats.digests import running
 from qcore.formats.dtypes import BY_NAME, CARRIERS
 from qcore.formats.dtypes import parse as parse_dtype
 from qcore.formats.faults import malformed
@@ -113,6 +113,11 @@ class NpzFile:
         stored = np.frombuffer(pieces, np.uint8)[header.start :]
         return decode(stored, header, self._source.name, name)
 
+    def in_order(self, name: str) -> bool:
+        """Whether one array's elements lie in C order, little-endian."""
+        header = self._headers[name]
+        return not header.fortran and not header.big_endian
+
     def raw(self, name: str) -> Iterator[bytes]:
         """Read one array's bytes, piece by piece."""
         skip = self._headers[name].start
@@ -169,19 +174,22 @@ def write(file: BinaryIO, path: str, content: Content) -> None:
 def _write_group(
     archive: zipfile.ZipFile, path: str, group: Group, dtypes: dict[str, str], digests: dict[str, str]
 ) -> None:
-    arrays = group.load()
+    arrays = {} if group.raw is not None else group.load()
     for entry in group.entries:
         row = BY_NAME.get(entry.dtype)
         carrier = entry.dtype
         if row is not None and row.is_extension:
             dtypes[entry.name] = entry.dtype
             carrier = CARRIERS[max(row.bits, 8) // 8]
-        data = byte_view(arrays[entry.name])
+        pieces = (byte_view(arrays[entry.name]).data,) if group.raw is None else group.raw()
+        taken = running()
         # the length is known beforehand, and the larger form of the header makes room for any
         with archive.open(_row(entry.name + _SUFFIX, path), "w", force_zip64=True) as member:
             member.write(array_header(carrier, entry.shape))
-            member.write(data.data)
-        digests[entry.name] = digest((data.data,))
+            for piece in pieces:
+                member.write(piece)
+                taken.update(piece)
+        digests[entry.name] = taken.text()
 
 
 def _row(name: str, path: str) -> zipfile.ZipInfo:

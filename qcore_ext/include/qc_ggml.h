@@ -75,8 +75,8 @@ QC_INLINE void qc_q4_0_block(const float *x, int64_t n, float factor, int32_t at
 
 /* n elements in blocks of `size`, the last of which may be short: their codes, and their scales as float16. Lines shorter
  * than 32 are what makes for other sizes. False when an element is not finite. */
-static inline int qc_ggml(int bits, const float *QC_RESTRICT x, int64_t n, int64_t size, uint8_t *QC_RESTRICT codes,
-                          char *QC_RESTRICT stored) {
+static inline int qc_ggml(int bits, const float *QC_RESTRICT x, int64_t n, int64_t size, qc_ahead ahead,
+                          uint8_t *QC_RESTRICT codes, char *QC_RESTRICT stored) {
     float scales[QC_ROOM], factors[QC_ROOM];
     uint8_t lost[QC_ROOM];
     uint16_t halves[QC_ROOM];
@@ -87,6 +87,7 @@ static inline int qc_ggml(int bits, const float *QC_RESTRICT x, int64_t n, int64
         const float *from = x + b * size;
         uint8_t *to = codes + b * size;
         int64_t length = n - b * size < size ? n - b * size : size;
+        qc_fetch(ahead, b * size, length);
         if (bits == 8 && length == QC_GGML_BLOCK)
             qc_q8_0_block(from, QC_GGML_BLOCK, factors[b], to);
         else if (bits == 8)
