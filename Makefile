@@ -101,8 +101,9 @@ sweep32: venv  ## every float32 there is through every rounding: hours
 sweep-opencl: venv  ## every float32 there is to fp8 and fp4 on the OpenCL device: an hour
 	$(PY) tools/sweep32.py --backend opencl --only e4m3 e5m2 e2m1
 
-bench: build  ## start-up times and throughput beside NumPy's copy, as ratios of one run
+bench: build  ## start-up, call overhead, and throughput beside the physical bound and the libraries installed
 	$(PY) benchmarks/startup.py
+	$(PY) benchmarks/overhead.py
 	$(PY) benchmarks/throughput.py
 
 wheel: venv  ## a wheel and a source archive into dist/
