@@ -166,7 +166,7 @@ static inline int qc_streamed(const qc_geometry *g) { return g->lines * g->cols 
 /* Floats are only streamed without gaps between neighbours of a line. */
 static inline int qc_streamed_floats(const qc_geometry *g) {
     static const int64_t sizes[] = {4, 8, 2, 2};
-    return qc_streamed(g) && g->step == sizes[g->dtype];
+    return g->lines * g->cols >= qc_streamed_from() && g->step == sizes[g->dtype];
 }
 
 /* What to fetch while the strip from `column` on is converted: the line two strips further on. */
