@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -12,6 +12,7 @@ import typer
 if TYPE_CHECKING:
     from qcore.formats.content import Deferred
     from qcore.formats.orientation import Move
+    from qcore.formats.orientation_map import Rule
     from qcore.formats.protocol import StoredReader, TensorInfo
     from qcore.formats.table import FileFormat
 
@@ -53,16 +54,19 @@ def arrange(
     said: Callable[[str], None] | None = None,
     *,
     folder: bool = False,
+    rules: Sequence[Rule] = (),
 ) -> Arrangement:
     """Plan the tensors of an open file for a format; refuses a burnpack whose layout is not stated.
 
+    ``rules`` of a recipe come after those of the map.
     In a folder every linear weight lies as ``[out, in]``: those that others keep the other way are turned.
     """
     from qcore.formats import orientation
     from qcore.formats.orientation_map import read_map, unmatched
     from qcore.formats.store import texts_for
 
-    rules = () if map_file is None else read_map(map_file)
+    own = () if map_file is None else read_map(map_file)
+    rules = (*own, *rules)
     infos = tuple(reader.info(name) for name in reader.names())
     for_burn = row.name == "burnpack"
     if for_burn and layout is None:
@@ -76,7 +80,7 @@ def arrange(
             for move, info in zip(moves, infos, strict=True)
         )
     notes = [f"warning: {note}" for note in reader.notes]
-    notes += [f"warning: the map's rule {rule} matches nothing" for rule in unmatched(rules, reader.names())]
+    notes += [f"warning: the map's rule {rule} matches nothing" for rule in unmatched(own, reader.names())]
     if not for_burn and layout is None and orientation.lies_as_burn(reader) and orientation.matrices(infos):
         notes.append(
             "note: linear weights lie as Burn keeps them, [in, out]; --layout burn-to-torch turns them for others"

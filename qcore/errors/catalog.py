@@ -15,6 +15,7 @@ from qcore.errors.rows_files import ROWS as FILE_ROWS
 from qcore.errors.rows_formats import ROWS as FORMAT_ROWS
 from qcore.errors.rows_input import ROWS as INPUT_ROWS
 from qcore.errors.rows_opencl import ROWS as OPENCL_ROWS
+from qcore.errors.rows_recipe import ROWS as RECIPE_ROWS
 from qcore.errors.rows_scale import ROWS as SCALE_ROWS
 from qcore.errors.rows_scheme import ROWS as SCHEME_ROWS
 
@@ -42,6 +43,7 @@ CATALOG: Mapping[str, ErrorDoc] = join(
     FORMAT_ROWS,
     DEVICE_ROWS,
     OPENCL_ROWS,
+    RECIPE_ROWS,
 )
 
 

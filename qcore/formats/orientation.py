@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from qcore.formats.orientation_map import Rule
     from qcore.formats.protocol import Reader, StoredReader, TensorInfo
 
-__all__ = ["LAYOUTS", "Move", "arranged", "demand_layout", "lies_as_burn", "lies_turned", "matrices", "plan", "turned"]
+__all__ = [
+    "LAYOUTS", "Move", "arranged", "demand_layout", "lies_as_burn", "lies_turned", "matrices", "moved", "plan", "turned",
+]  # fmt: skip
 
 KEEP, TO_BURN, TO_TORCH = "keep", "torch-to-burn", "burn-to-torch"
 LAYOUTS: Final = (KEEP, TO_BURN, TO_TORCH)
@@ -95,6 +97,8 @@ def _move(info: TensorInfo, layout: str, rules: Sequence[Rule], names: set[str])
         target = rule.target(info.name)
         if target is None:
             continue
+        if rule.transpose is None and rule.rename is None:
+            break  # a rule of a recipe may speak of neither: it ends the search and leaves both to the layout
         if rule.transpose and len(info.shape) != 2:
             raise errors.build("axis-invalid", tensor=info.name, axis="(1, 0)", rank=len(info.shape))
         # what a rule leaves open, the layout settles
@@ -206,6 +210,11 @@ def _told(load: Callable[[], Any], move: Move, said: Callable[[str], None] | Non
         return load()
 
     return telling
+
+
+def moved(info: TensorInfo, move: Move) -> TensorInfo:
+    """What is known of a plain tensor once it is moved."""
+    return _transposed_info(info, move.target, False) if move.transpose else replace(info, name=move.target)
 
 
 def _transposed_info(info: TensorInfo, name: str, for_burn: bool) -> TensorInfo:

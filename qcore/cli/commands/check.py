@@ -11,12 +11,11 @@ import typer
 from qcore import errors
 from qcore.cli import exits
 from qcore.cli.output import Result, columns, printable
+from qcore.cli.recipes import RecipeOption, describe_rules, rule_lines
 from qcore.cli.settings import Settings
 
 if TYPE_CHECKING:
     from qcore.capability import Verdict
-
-FLOATS = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64"}
 
 
 def run(
@@ -27,6 +26,7 @@ def run(
         str | None,
         typer.Option("--scheme", "-s", help="A scheme's text or a preset's name, for its float tensors."),
     ] = None,
+    recipe: RecipeOption = None,
     shape: Annotated[str | None, typer.Option(help="Ask about one tensor of this shape: R,C.")] = None,
     on: Annotated[
         str | None, typer.Option(help="A backend or target, such as cpu, burn-cubecl or gguf.")
@@ -35,8 +35,16 @@ def run(
 ) -> Result:
     """With --on, exit code 3 on any refusal. Without, every backend is asked to quantize and every target to load.
 
-    Without --scheme, the file's own quantized tensors are asked about: would they load as they are?
+    With --recipe, the whole recipe is held against the file: every refusal by name, rules that decide nothing, and
+    what each rule makes; exit code 3 on any refusal.
+
+    Without either, the file's own quantized tensors are asked about: would they load as they are?
     """
+    if recipe is not None:
+        if scheme is not None or file is None:
+            got = "--scheme too" if scheme is not None else "no file"
+            raise errors.build("option-value", option="--recipe", expected="a file, and no --scheme", got=got)
+        return _under_recipe(settings, file, recipe, on)
     if scheme is None:
         return _as_they_are(settings, file, on)
     tensors = list(_tensors(settings, file, shape))
@@ -92,6 +100,37 @@ def _as_they_are(settings: Settings, file: Path | None, on: str | None) -> Resul
     return Result(document, lines, exits.REFUSED if bad else exits.OK)
 
 
+def _under_recipe(settings: Settings, file: Path, path: Path, on: str | None) -> Result:
+    """Hold a recipe against a file."""
+    from qcore.capability import check, row_of
+    from qcore.recipe import Recipe
+
+    recipe = Recipe.load(path)
+    with settings.open(file) as reader:
+        plan = recipe.plan([reader.info(name) for name in reader.names()])
+    refusals = list(plan.refusals)
+    if on is not None:
+        op = row_of(on)[0].survey_op
+        for decision in plan.chosen:
+            after = decision.after
+            assert after.scheme is not None
+            verdict = check(after.scheme, after.shape, op=op, on=on, codebook=after.codebook is not None)
+            refusals += [error.for_tensor(decision.name) for error in verdict.refusals]
+    lines = rule_lines(plan)
+    for error in refusals:
+        lines.append(f"error[{error.code}]: {printable(str(error.tensor))}: {error}")
+        lines += [f"    - {solution}" for solution in error.solutions]
+    where = "" if on is None else f" on {on}"
+    lines.append(f"{printable(str(path))}{where}: {len(plan.chosen)} of {len(plan)} tensors, {len(refusals)} refused")
+    document = {
+        "path": str(file), "recipe": str(path), "on": on, "ok": not refusals, "rules": describe_rules(plan),
+        "dead_rules": list(plan.dead),
+        "refusals": [{"name": error.tensor, **_refusal(error)} for error in refusals],
+    }  # fmt: skip
+    notes = [f"warning: {sentence}" for sentence in plan.dead]
+    return Result(document, lines, exits.REFUSED if refusals else exits.OK, notes)
+
+
 def _tensors(
     settings: Settings, file: Path | None, shape: str | None
 ) -> Iterator[tuple[str, tuple[int, ...], str]]:
@@ -101,6 +140,8 @@ def _tensors(
     if shape is not None:
         yield f"[{shape}]", parse_shape(shape), "f32"
     if file is not None:
+        from qcore.recipe import FLOATS
+
         with settings.open(file) as reader:
             infos = [reader.info(name) for name in reader.names()]
         floats = [info for info in infos if info.dtype in FLOATS]
@@ -143,11 +184,13 @@ def _lines(name: str, shape: tuple[int, ...], verdict: Verdict) -> Iterator[str]
 
 
 def _document(verdict: Verdict) -> dict[str, Any]:
-    refusals = [
-        {"code": error.code, "message": str(error), "cause": error.cause, "solutions": list(error.solutions)}
-        for error in verdict.refusals
-    ]
-    return {"ok": bool(verdict), "refusals": refusals}
+    return {"ok": bool(verdict), "refusals": [_refusal(error) for error in verdict.refusals]}
+
+
+def _refusal(error: errors.QuantError) -> dict[str, Any]:
+    return {
+        "code": error.code, "message": str(error), "cause": error.cause, "solutions": list(error.solutions)
+    }  # fmt: skip
 
 
 def _surveyed(scheme: str, tensors: list[tuple[str, tuple[int, ...], str]]) -> Result:

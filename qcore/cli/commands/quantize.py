@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -13,14 +12,20 @@ import typer
 
 from qcore import errors
 from qcore.cli.arranging import ConventionOption, LayoutOption, MapOption, arrange
-from qcore.cli.commands.check import FLOATS
 from qcore.cli.jobs import Job, describe, kept_lines, run_jobs, totals
 from qcore.cli.output import Result, columns, printable
+from qcore.cli.recipes import (
+    RecipeOption,
+    SchemeOption,
+    asked_recipe,
+    describe_rules,
+    resolved_settings,
+    rule_lines,
+)
 from qcore.cli.settings import Settings
 
 if TYPE_CHECKING:
-    from qcore.formats.protocol import StoredReader, TensorInfo
-    from qcore.ops.options import Options
+    from qcore.formats.protocol import StoredReader
 
 _WORST = 5
 _PIECE, _END = 1 << 20, 1 << 20
@@ -36,18 +41,24 @@ def run(
         Path,
         typer.Option("--out", "-o", help="The file to write: .safetensors, .bpk, .gguf or .npz; no suffix: a folder."),
     ],
-    scheme: Annotated[str, typer.Option("--scheme", "-s", help="A scheme's text or a preset's name.")],
+    scheme: SchemeOption = None,
+    recipe: RecipeOption = None,
     calibration: Annotated[str | None, typer.Option(help="minmax, absmean, percentile[:P] or mse.")] = None,
     scale_rounding: Annotated[str | None, typer.Option(help="up, nearest, floor or even.")] = None,
-    rounding: Annotated[str, typer.Option(help="half-away or half-even.")] = "half-away",
-    nonfinite: Annotated[str, typer.Option(help="raise or saturate.")] = "raise",
+    rounding: Annotated[
+        str | None, typer.Option(help="half-away or half-even. [default: half-away]")
+    ] = None,
+    nonfinite: Annotated[str | None, typer.Option(help="raise or saturate. [default: raise]")] = None,
     codebook: Annotated[str | None, typer.Option(help="A table's name, or an .npy file with one.")] = None,
     tied: Annotated[str | None, typer.Option(help="row: one calibration for each row.")] = None,
     include: Annotated[list[str] | None, typer.Option(help="Quantize only names that match a glob.")] = None,
-    exclude: Annotated[list[str] | None, typer.Option(help="Keep names that match a glob.")] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option("--exclude", "--keep-float", help="Keep names that match a glob as they are."),
+    ] = None,
     on_invalid: Annotated[
-        str, typer.Option(help="error, or float: keep what the scheme cannot take.")
-    ] = "error",
+        str | None, typer.Option(help="error, or float: keep what a scheme cannot take. [default: error]")
+    ] = None,
     layout: LayoutOption = None,
     map_file: MapOption = None,
     convention: ConventionOption = None,
@@ -58,39 +69,51 @@ def run(
         bool, typer.Option("--dry-run", help="Say what would be done, and do none of it.")
     ] = False,
 ) -> Result:
-    """Tensors that are not floats, or quantized already, are kept as they are. A float tensor that the scheme
+    """Give --scheme for all tensors, or --recipe for a file of rules (qcore sweep --write-recipe makes one).
+
+    Tensors that are not floats, or quantized already, are kept as they are. A float tensor that its scheme
     cannot take is an error before any work starts, unless --on-invalid float keeps it. Nothing is written unless
     everything succeeds. --layout and --map transpose before anything is quantized; a .bpk asks for one of them.
+    Options given here win over those of a recipe.
     """
     from qcore.formats.checkpoint_save import is_folder
     from qcore.formats.store import hold_destination, hold_form
-    from qcore.ops.options import Call, one_of, settle
 
     row = hold_destination(out, overwrite=None if dry_run else settings.overwrite)
-    keep_invalid = one_of("answer to --on-invalid", on_invalid, ("error", "float")) == "float"
-    ask: dict[str, Any] = {
-        "scheme": scheme, "calibration": calibration, "codebook": _table(codebook, settings), "rounding": rounding,
-        "scale_rounding": scale_rounding, "tied": tied, "nonfinite": nonfinite, "backend": settings.backend,
-        "threads": settings.threads,
+    asked = asked_recipe(scheme, recipe)
+    words: dict[str, Any] = {
+        "calibration": calibration, "codebook": _table(codebook, settings), "rounding": rounding,
+        "scale_rounding": scale_rounding, "tied": tied, "nonfinite": nonfinite,
     }  # fmt: skip
-    options = settle(Call(**ask, explicit=False, global_given=None, shape=(), dtype="F32"))
     with settings.open(source) as reader:
-        arranged = arrange(reader, row, layout, map_file, folder=is_folder(out))
-        hold = partial(hold_form, path=out, convention=convention)
-        jobs = []
-        for move, deferred in zip(arranged.moves, arranged.tensors, strict=True):
-            info = replace(deferred.info, name=move.name)  # globs and messages speak of the input's names
-            job = _job(info, options, ask, include or (), exclude or (), keep_invalid, hold)
-            jobs.append(replace(job, after=replace(job.after, name=move.target), source=deferred))
+        layout = layout or asked.settings.get("layout")
+        arranged = arrange(
+            reader, row, layout, map_file, folder=is_folder(out), rules=asked.moving
+        )  # fmt: skip
+        plan = asked.plan(
+            arranged.infos,
+            arranged=[
+                (move, deferred.info)
+                for move, deferred in zip(arranged.moves, arranged.tensors, strict=True)
+            ],
+            include=include or (), exclude=exclude or (), overrides=words, on_invalid=on_invalid,
+            backend=settings.backend, threads=settings.threads,
+            hold=partial(hold_form, path=out, convention=convention),
+        )  # fmt: skip
+        plan.demand()
+        jobs = [
+            Job(decision.info, decision.after, decision.kept, decision.ask or None, source=deferred)
+            for decision, deferred in zip(plan, arranged.tensors, strict=True)
+        ]
         chosen = [job for job in jobs if job.kept is None]
         if not chosen:
             raise errors.build("nothing-selected", path=str(source), count=len(jobs))
         if row.name == "npy":
-            what = f"a quantized tensor ({options.scheme})"
+            what = f"a quantized tensor ({chosen[0].after.scheme})"
             raise errors.build(
                 "file-cannot-hold", tensor=chosen[0].info.name, path=str(out), format="npy", what=what
             )
-        resolved = _resolved(options, scheme, settings)
+        resolved = resolved_settings(plan, words, settings)
         # threads are told, and kept out of the record: the bytes do not depend on them
         shown = {**resolved, "threads": settings.threads}
         told = [f"  {key}: {value}" for key, value in shown.items() if value is not None]
@@ -104,14 +127,17 @@ def run(
             for option, glob in globs
             if not any(fnmatchcase(job.info.name, glob) for job in jobs)
         ]
+        notes += [f"warning: {sentence}" for sentence in plan.dead]
         document: dict[str, Any] = {
             "source": str(source),
             "out": str(out),
             "settings": resolved,
             "dry_run": dry_run,
+            "rules": describe_rules(plan),
+            "dead_rules": list(plan.dead),
         }
         if dry_run:
-            lines = [*_plan_lines(chosen), *kept_lines(jobs), totals(jobs)]
+            lines = [*_plan_lines(chosen), "", *rule_lines(plan), "", *kept_lines(jobs), totals(jobs)]
             return Result({**document, **describe(jobs)}, lines, notes=notes)
         made = _provenance(reader, {**resolved, "layout": layout}, whole=whole_digest)
         run_jobs(settings, reader, jobs, out, made, metadata=arranged.texts, convention=convention)
@@ -119,68 +145,11 @@ def run(
     return Result({**document, **describe(jobs)}, lines, notes=notes)
 
 
-def _job(
-    info: TensorInfo,
-    options: Options,
-    ask: Mapping[str, Any],
-    include: Sequence[str],
-    exclude: Sequence[str],
-    keep_invalid: bool,
-    hold: Callable[[TensorInfo], None],
-) -> Job:
-    """Decide what becomes of one tensor; a refusal that nothing allows is raised here, before any work."""
-    from qcore.layout import quantized_data_len
-
-    def kept(reason: str) -> Job:
-        return Job(info, info, kept=reason)
-
-    if include and not any(fnmatchcase(info.name, glob) for glob in include):
-        return kept("not included")
-    if any(fnmatchcase(info.name, glob) for glob in exclude):
-        return kept("excluded")
-    if info.scheme is not None:
-        return kept("already quantized")
-    if info.dtype not in FLOATS:
-        return kept(f"{info.dtype} is no float that is quantized")
-    try:
-        settled = options.for_shape(info.shape)
-        settled.check(info.shape, FLOATS[info.dtype].upper()).demand()
-        book = settled.codebook
-        after = replace(
-            info,
-            dtype=None,
-            scheme=settled.scheme,
-            nbytes=quantized_data_len(settled.scheme, info.shape) + (0 if book is None else book.table.nbytes),
-            rules=settled.record(),
-            codebook=None if book is None else book.name,
-            origin="",
-            fidelity="requantized",
-        )
-        hold(after)
-    except errors.QuantError as error:
-        if keep_invalid:
-            return kept(f"[{error.code}] {error}")
-        raise error.for_tensor(info.name) from None
-    return Job(info, after, ask=ask)
-
-
 def _table(text: str | None, settings: Settings) -> Any:
     if text is None or not text.lower().endswith(".npy"):
         return text
     with settings.open(Path(text)) as reader:
         return reader.tensor(reader.names()[0])
-
-
-def _resolved(options: Options, asked: str, settings: Settings) -> dict[str, Any]:
-    """The settings as they are in force, in the order of the documentation."""
-    book = options.codebook
-    return {
-        "scheme": str(options.scheme),
-        "asked": asked,
-        "codebook": None if book is None else book.name or f"a table of {len(book.table)}",
-        **options.record(),
-        "backend": options.row.name,
-    }
 
 
 def _provenance(reader: StoredReader, resolved: dict[str, Any], *, whole: bool) -> dict[str, str]:

@@ -139,7 +139,9 @@ def test_a_dry_run_tells_the_sizes_and_writes_nothing(run, document, model, tmp_
 
 def test_the_document_of_quantize_keeps_its_keys(document, model):
     found = document("quantize", model, "-o", "o.npz", "-s", "int4-b32")
-    assert found.keys() == {"schema", "source", "out", "settings", "dry_run", "tensors", "totals"}
+    assert found.keys() == {
+        "schema", "source", "out", "settings", "dry_run", "rules", "dead_rules", "tensors", "totals",
+    }  # fmt: skip
     assert found["totals"].keys() == {"tensors", "nbytes_before", "nbytes_after"}
     assert found["tensors"][0].keys() == {
         "name", "shape", "before", "after", "nbytes_before", "nbytes_after", "bits_per_weight", "kept", "report",

@@ -9,6 +9,8 @@ import pytest
 
 import qcore
 from qcore import QuantParams, TensorData, errors
+from qcore.formats.protocol import TensorInfo
+from qcore.recipe import Recipe, Rule
 
 RAMP = np.linspace(-1, 1, 64, dtype=np.float32)
 TABLE = np.linspace(-1, 1, 16, dtype=np.float32)
@@ -27,6 +29,10 @@ def refused(scheme, shape=(64,), **question):
 
 def data(scheme, nbytes, shape=(64,)):
     return TensorData(bytes(nbytes), shape, scheme)
+
+
+def weight(name):
+    return TensorInfo(name, (64,), "float32", None, 256, (name,))
 
 
 def lookup():
@@ -218,6 +224,16 @@ HAPPENS = {
     "out-shape": [
         lambda: quantize("int8").dequantize(out=np.empty(63, np.float32)),
         lambda: quantize("int8").dequantize(out=np.broadcast_to(np.float32(0), 64)),
+    ],
+    "recipe-text": [
+        lambda: Recipe.loads("version = 2"),
+        lambda: Recipe.loads("version = 1\n[[rule]]\nmatch = '*'\naction = 'drop'"),
+    ],
+    "recipe-refused": [lambda: Recipe.of("q4s/u32/b2x32:f16").plan([weight("a"), weight("b")]).demand()],
+    "recipe-tied-apart": [
+        lambda: Recipe(rules=(Rule.of(match="a.wq", scheme="int8"),), ties=("qkv",))
+        .plan([weight("a.wq"), weight("a.wk")])
+        .demand()
     ],
     "non-finite": [
         lambda: quantize("int8", np.array([1, np.nan], np.float32)),
