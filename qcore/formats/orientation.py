@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from qcore.formats.protocol import Reader, StoredReader, TensorInfo
 
 __all__ = [
-    "LAYOUTS", "Move", "arranged", "demand_layout", "lies_as_burn", "lies_turned", "matrices", "moved", "plan", "turned",
+    "LAYOUTS", "Move", "arranged", "demand_layout", "lies_as_burn",
+    "lies_turned", "matrices", "moved", "plan", "turned",
 ]  # fmt: skip
 
 KEEP, TO_BURN, TO_TORCH = "keep", "torch-to-burn", "burn-to-torch"
