@@ -20,6 +20,7 @@ from qcore.formats.burnpack_write import rewrite, write
 from qcore.formats.dtypes import numpy_dtype
 from qcore.formats.faults import malformed
 from qcore.formats.protocol import Entry, TensorInfo
+from qcore.formats.source import pieces
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["BurnpackFile", "read", "rewrite", "write"]
 
 LOOKUP_KEY, RULES_KEY, DIGEST_KEY, BURN_KEY = "qcore.lookup.", "qcore.rules.", "qcore.digest.", "qcore.burn"
-_PIECE: Final = 1 << 20
 _CARRIED: Final = ("Flex32", "Bool(U8)", "Bool(U32)")
 """Types that are read as another one."""
 
@@ -166,8 +166,7 @@ class BurnpackFile:
     def raw(self, name: str) -> Iterator[bytes]:
         """Read one entry's bytes, piece by piece."""
         tensor = self.header.tensors[name]
-        for at in range(tensor.begin, tensor.end, _PIECE):
-            yield self.source.read(self.header.start + at, min(_PIECE, tensor.end - at))
+        return pieces(self.source, self.header.start + tensor.begin, tensor.end - tensor.begin)
 
 
 def _entry(tensor: Descriptor) -> Entry:

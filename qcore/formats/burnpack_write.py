@@ -16,6 +16,7 @@ from qcore.formats.content import Content, Group, byte_view
 from qcore.formats.digests import NO_DIGEST, running
 from qcore.formats.limits import Limits
 from qcore.formats.protocol import Entry
+from qcore.formats.source import pieces
 
 if TYPE_CHECKING:
     from qcore.formats.burnpack_file import BurnpackFile
@@ -24,7 +25,6 @@ __all__ = ["rewrite", "write"]
 
 LOOKUP_KEY, RULES_KEY, DIGEST_KEY, BURN_KEY = "qcore.lookup.", "qcore.rules.", "qcore.digest.", "qcore.burn"
 _PREFIX: Final = b"NRUB\x01\x00"
-_PIECE: Final = 1 << 20
 _ZEROS: Final = bytes(ALIGNMENT)
 
 
@@ -86,9 +86,7 @@ def rewrite(
     made_by, header = generation(burn), stored.header
     same_form = header.is_newest and made_by is NEWEST
     if same_form and not texts and not digests:
-        size = stored.source.size
-        for at in range(0, size, _PIECE):
-            file.write(stored.source.read(at, min(_PIECE, size - at)))
+        file.writelines(pieces(stored.source, 0, stored.source.size))
         return
     told = {**header.texts, **texts}
     if header.legacy and made_by.aligned:

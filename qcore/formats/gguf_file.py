@@ -21,7 +21,7 @@ from qcore.formats.gguf_types import NVFP4_TWO_LEVELS, scheme_of
 from qcore.formats.gguf_values import Texts
 from qcore.formats.limits import Limits
 from qcore.formats.protocol import AsStored, Entry, StoredPart, TensorInfo
-from qcore.formats.source import Shards, Source
+from qcore.formats.source import PIECE, Shards, Source, pieces
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,7 +34,6 @@ __all__ = ["GgufFile", "read", "write"]
 write = gguf_write.write
 
 _LOG = logging.getLogger(__name__)
-_PIECE = 1 << 20
 _SIDECAR_SHAPE = (1,)
 
 
@@ -117,10 +116,10 @@ class GgufFile:
             raise malformed(path, f"in the record of {name!r}", "the tensor", found, allowed, tensor=name)
         return replace(info, scheme=told.scheme, rules=told.rules)
 
-    def _words(self, slot: Slot, pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
+    def _words(self, slot: Slot, stored: Iterator[bytes], name: str) -> Iterator[bytes]:
         """Bytes as a little-endian file has them."""
         if not self._swapped:
-            yield from pieces
+            yield from stored
             return
         import numpy as np
 
@@ -128,7 +127,7 @@ class GgufFile:
         if row.words is None:
             allowed = "a type whose big-endian form is known"
             raise malformed(self._name, slot.start, "the type", row.name, allowed, tensor=name)
-        for piece in pieces:
+        for piece in stored:
             blocks = np.frombuffer(bytearray(piece), np.uint8).reshape(-1, row.nbytes)
             for offset, width, count in row.words:
                 field = blocks[:, offset : offset + width * count]
@@ -138,13 +137,8 @@ class GgufFile:
     def raw(self, name: str) -> Iterator[bytes]:
         """Read one tensor's bytes as a little-endian file has them, piece by piece, each whole blocks."""
         slot = self._slots[name]
-        step = _PIECE // slot.type.nbytes * slot.type.nbytes
-        source = self._holders[name]
-        pieces = (
-            source.read(slot.start + at, min(step, slot.nbytes - at))
-            for at in range(0, slot.nbytes, step)
-        )
-        return self._words(slot, pieces, name)
+        whole_blocks = PIECE // slot.type.nbytes * slot.type.nbytes
+        return self._words(slot, pieces(self._holders[name], slot.start, slot.nbytes, whole_blocks), name)
 
     def _stored(self, name: str) -> np.ndarray:
         import numpy as np

@@ -15,6 +15,7 @@ from qcore.formats.dtypes import BY_NAME, numpy_dtype
 from qcore.formats.dtypes import parse as parse_dtype
 from qcore.formats.faults import malformed
 from qcore.formats.protocol import Entry
+from qcore.formats.source import pieces
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NpyFile", "array_header", "decode", "read", "write"]
 
-_PIECE = 1 << 20
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -62,9 +62,7 @@ class NpyFile:
 
     def raw(self, name: str) -> Iterator[bytes]:
         """Read the array's bytes, piece by piece."""
-        start, nbytes = self._header.start, self._header.nbytes
-        for at in range(0, nbytes, _PIECE):
-            yield self._source.read(start + at, min(_PIECE, nbytes - at))
+        return pieces(self._source, self._header.start, self._header.nbytes)
 
 
 def read(source: Source, limits: Limits, dtype: Any) -> NpyFile:

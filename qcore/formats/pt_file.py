@@ -17,6 +17,7 @@ from qcore.formats.content import byte_view
 from qcore.formats.dtypes import BY_NAME, numpy_dtype
 from qcore.formats.faults import malformed
 from qcore.formats.protocol import Entry
+from qcore.formats.source import pieces
 from qcore.formats.zip_members import Member, members, stream
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["PtFile", "read"]
 
 _PICKLE = "/data.pkl"
-_PIECE = 1 << 20
 _WORDS = MappingProxyType({1: "u1", 2: "u2", 4: "u4", 8: "u8", 16: "c16"})
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -104,11 +104,8 @@ class PtFile:
         """Read one tensor's bytes in C order, little-endian, piece by piece."""
         at, start = self._placed[name], self.position(name)
         if start is None:
-            yield byte_view(self.array(name)).tobytes()
-            return
-        nbytes = at.count * at.width
-        for place in range(0, nbytes, _PIECE):
-            yield self._source.read(start + place, min(_PIECE, nbytes - place))
+            return iter((byte_view(self.array(name)).tobytes(),))
+        return pieces(self._source, start, at.count * at.width)
 
 
 def _root(found: Mapping[str, Member], path: str) -> str:

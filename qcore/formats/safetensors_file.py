@@ -19,6 +19,7 @@ from qcore.formats.dtypes import BY_NAME, numpy_dtype
 from qcore.formats.faults import malformed
 from qcore.formats.limits import Limits
 from qcore.formats.safetensors_header import METADATA, PREFIX_BYTES, read_header
+from qcore.formats.source import pieces
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +32,6 @@ __all__ = ["SafetensorsFile", "read", "write"]
 
 SCHEME_KEY, DIGEST_KEY, VERSION_KEY = "qcore.scheme.", "qcore.digest.", "qcore.version"
 _ALIGNMENT = 8
-_PIECE = 1 << 20
 
 
 class SafetensorsFile:
@@ -69,9 +69,7 @@ class SafetensorsFile:
 
     def raw(self, name: str) -> Iterator[bytes]:
         """Read one entry's bytes, piece by piece."""
-        start, nbytes = self._starts[name], self.entries[name].nbytes
-        for at in range(0, nbytes, _PIECE):
-            yield self._source.read(start + at, min(_PIECE, nbytes - at))
+        return pieces(self._source, self._starts[name], self.entries[name].nbytes)
 
 
 def _after(prefix: str, metadata: Mapping[str, str]) -> Mapping[str, str]:
@@ -112,9 +110,9 @@ def write(file: BinaryIO, path: str, content: Content) -> None:
         places[entry.name] = start
         start += entry.nbytes
     for group in content.groups:
-        for name, pieces in _pieces(group):
+        for name, stored in _pieces(group):
             file.seek(places[name])
-            written = _written(file, pieces)
+            written = _written(file, stored)
             if content.digests:
                 texts[DIGEST_KEY + name] = digest(written)
             else:

@@ -7,14 +7,17 @@ comes up short.
 import os
 import stat
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 from qcore import errors
 
-__all__ = ["Shards", "Source"]
+__all__ = ["PIECE", "Shards", "Source", "pieces"]
 
+PIECE = 1 << 20
+"""Bytes that are read at once of what need not be in memory whole."""
 # one call of read(2) moves at most 2 GiB on Linux
-_PIECE = 1 << 30
+_CALL = 1 << 30
 
 
 class Source:
@@ -57,7 +60,7 @@ class Source:
         """Fill a writable view of bytes from ``offset``."""
         done = 0
         while done < len(view):
-            got = self._read_some(offset + done, view[done : done + _PIECE])
+            got = self._read_some(offset + done, view[done : done + _CALL])
             if not got:
                 break
             done += got
@@ -125,3 +128,9 @@ class Shards:
         """Give the files back."""
         for source in self.sources:
             source.close()
+
+
+def pieces(source: Source | Shards, start: int, count: int, step: int = PIECE) -> Iterator[bytes]:
+    """Read ``count`` bytes from ``start`` on, at most ``step`` at a time."""
+    for at in range(start, start + count, step):
+        yield source.read(at, min(step, start + count - at))

@@ -14,7 +14,7 @@ from qcore.formats import checkpoint, identities, table
 from qcore.formats.atomic import atomic_write, destination_of
 from qcore.formats.limits import Limits
 from qcore.formats.protocol import StoredReader
-from qcore.formats.source import Source
+from qcore.formats.source import Source, pieces
 
 if TYPE_CHECKING:
     from qcore.formats.protocol import Reader, TensorInfo
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["hold_destination", "hold_form", "open_file", "save", "texts_for"]
 
 PROVENANCE = "qcore.provenance"
-_PIECE = 1 << 20
 
 
 def open_file(
@@ -283,8 +282,7 @@ def _again(
     if rewrite is not None:
         rewrite(file, path, reader.stored, texts, digests=digests, **options)
         return
-    for at in range(0, reader.source.size, _PIECE):
-        file.write(reader.source.read(at, min(_PIECE, reader.source.size - at)))
+    file.writelines(pieces(reader.source, 0, reader.source.size))
 
 
 def _hold_options(options: Mapping[str, Any], row: FileFormat) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from qcore import errors
 from qcore.formats.faults import malformed
+from qcore.formats.source import PIECE, pieces
 
 if TYPE_CHECKING:
     from qcore.formats.limits import Limits
@@ -22,7 +23,6 @@ __all__ = ["Member", "members", "names", "stream"]
 _LOCAL = struct.Struct("<4s5H3I2H")
 _NAME = 1 << 10  # as much of the first member's name as tells one format from another
 _ENCRYPTED = 0x1
-_PIECE = 1 << 20
 # deflate packs at most 258 bytes into two bits
 _DEFLATE_RATIO = 1032
 
@@ -186,14 +186,13 @@ def stream(source: Source, member: Member, *, summed: bool = True) -> Iterator[b
 
 
 def _unpacked(source: Source, member: Member, unpacker: zlib._Decompress | None) -> Iterator[bytes]:
-    for at in range(0, member.packed, _PIECE):
-        packed = source.read(member.start + at, min(_PIECE, member.packed - at))
+    for packed in pieces(source, member.start, member.packed):
         if unpacker is None:
             yield packed
             continue
         while packed:
             try:
-                piece = unpacker.decompress(packed, _PIECE)
+                piece = unpacker.decompress(packed, PIECE)
             except zlib.error as problem:
                 where = f"in its member {member.name!r}"
                 raise malformed(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from qcore.formats.protocol import StoredReader
 
 _WORST = 5
-_PIECE, _END = 1 << 20, 1 << 20
+_END = 1 << 20
 
 
 def run(
@@ -159,13 +160,13 @@ def _provenance(reader: StoredReader, resolved: dict[str, Any], *, whole: bool) 
     for.
     """
     from qcore.formats.digests import digest
+    from qcore.formats.source import pieces
 
     size = reader.source.size
-    ranges = [(0, size)] if whole else [(0, min(_END, size)), (max(size - _END, min(_END, size)), size)]
-    pieces = (
-        reader.source.read(at, min(_PIECE, end - at)) for start, end in ranges for at in range(start, end, _PIECE)
-    )
-    told = {"source_bytes": str(size), "source_digest" if whole else "source_ends": digest(pieces)}
+    begin = size if whole else min(_END, size)
+    end = max(size - _END, begin)
+    read = chain(pieces(reader.source, 0, begin), pieces(reader.source, end, size - end))
+    told = {"source_bytes": str(size), "source_digest" if whole else "source_ends": digest(read)}
     settings = {key: str(value) for key, value in resolved.items() if value is not None}
     return {"command": "quantize", **told, **settings}
 
