@@ -1,4 +1,9 @@
+from typing import Final
+
 import numpy as np
+
+PLACES: Final[int]
+"""Rows of `largest` that are used, and threads that may be."""
 
 def errors(
     x: np.ndarray,

@@ -14,6 +14,8 @@ from qcore_ext.strips cimport qc_sides
 cdef enum:
     MOST_THREADS = 64
 
+PLACES = MOST_THREADS
+
 
 cdef extern from "qc_compare.h" nogil:
     ctypedef struct qc_ends_of_range:

@@ -8,9 +8,10 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t, uint8_t
 
 from qcore_ext.pool cimport share
+from qcore_ext.sides cimport sides_of
 from qcore_ext.strips cimport (
     QC_BURST, qc_codec, qc_dequantize, qc_dequantize_packed, qc_effective, qc_find_row, qc_geometry, qc_put,
-    qc_row, qc_row_of_lane, qc_scale, qc_split_lane, qc_stream_end, qc_streamed_floats, qc_target,
+    qc_row, qc_row_of_lane, qc_scale, qc_sides, qc_split_lane, qc_stream_end, qc_streamed_floats, qc_target,
 )
 
 
@@ -49,26 +50,16 @@ cdef void decode_piece(
         column += n
 
 
-cdef struct decoding:
-    const qc_geometry *g
-    const qc_codec *k
-    const qc_scale *s
-    const char *words
-    const char *scales
-    float whole
-    char *out
-
-
 cdef void decode_tasks(void *work, int64_t first, int64_t last) noexcept nogil:
-    cdef const decoding *w = <const decoding *>work
+    cdef const qc_sides *w = <const qc_sides *>work
     cdef const qc_geometry *g = w.g
     cdef int64_t task, row, start
     cdef bint streamed = qc_streamed_floats(g)
     for task in range(first, last):
         row = task // g.pieces
         start = task % g.pieces * g.piece
-        decode_piece(g, w.k, w.s, w.words + row * g.word_row, w.scales, w.whole, qc_find_row(g, row), start,
-                     min(start + g.piece, g.cols), w.out, streamed)
+        decode_piece(g, w.k, w.s, w.values + row * g.word_row, w.scales, w.whole, qc_find_row(g, row), start,
+                     min(start + g.piece, g.cols), <char *>w.x, streamed)
     qc_stream_end()
 
 
@@ -77,15 +68,6 @@ def decode(
     bytes scale, int64_t first, int64_t last, int64_t step=0, int threads=1,
 ):
     """Tasks first..last-1. ``whole`` is the global scale, or 1."""
-    cdef decoding w
-    w.g = <const qc_geometry *><const char *>geometry
-    w.k = <const qc_codec *><const char *>codec
-    w.s = <const qc_scale *><const char *>scale
-    w.words = <const char *>cnp.PyArray_DATA(values)
-    w.scales = <const char *>cnp.PyArray_DATA(scales)
-    w.whole = whole
-    w.out = <char *>cnp.PyArray_DATA(out)
-    assert cnp.PyArray_NBYTES(values) >= w.g.words * w.g.word_row
-    assert cnp.PyArray_NBYTES(scales) >= w.g.rows * w.g.blocks * w.s.nbytes
+    cdef qc_sides w = sides_of(out, values, scales, whole, geometry, codec, scale)
     with nogil:
         share(decode_tasks, &w, first, last, step, threads)

@@ -9,10 +9,11 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from qcore_ext.pool cimport share
+from qcore_ext.sides cimport sides_of
 from qcore_ext.strips cimport (
     QC_ROOM, QC_STRIP, QC_LOOKUP, qc_codec, qc_effective, qc_find_row, qc_geometry, qc_join_lane, qc_look_ahead,
     qc_maxima, qc_pack_strip, qc_quantize, qc_read, qc_room_for_codes, qc_row, qc_row_of_lane,
-    qc_scale, qc_store_words, qc_stream_end, qc_streamed,
+    qc_scale, qc_sides, qc_store_words, qc_stream_end, qc_streamed,
 )
 
 
@@ -61,18 +62,8 @@ cdef void encode_piece(
         memset(words + column, 0, g.word_row - column)
 
 
-cdef struct encoding:
-    const qc_geometry *g
-    const qc_codec *k
-    const qc_scale *s
-    const char *x
-    const char *scales
-    float whole
-    char *words
-
-
 cdef void encode_tasks(void *work, int64_t first, int64_t last) noexcept nogil:
-    cdef const encoding *w = <const encoding *>work
+    cdef const qc_sides *w = <const qc_sides *>work
     cdef const qc_geometry *g = w.g
     cdef int64_t task, row, start
     cdef bint streamed = qc_streamed(g)
@@ -80,7 +71,7 @@ cdef void encode_tasks(void *work, int64_t first, int64_t last) noexcept nogil:
         row = task // g.pieces
         start = task % g.pieces * g.piece
         encode_piece(g, w.k, w.s, w.x, w.scales, w.whole, qc_find_row(g, row), start,
-                     min(start + g.piece, g.cols), w.words + row * g.word_row, streamed)
+                     min(start + g.piece, g.cols), <char *>w.values + row * g.word_row, streamed)
     qc_stream_end()
 
 
@@ -89,15 +80,6 @@ def encode(
     bytes scale, int64_t first, int64_t last, int64_t step=0, int threads=1,
 ):
     """Tasks first..last-1. ``whole`` is the global scale, or 1."""
-    cdef encoding w
-    w.g = <const qc_geometry *><const char *>geometry
-    w.k = <const qc_codec *><const char *>codec
-    w.s = <const qc_scale *><const char *>scale
-    w.x = <const char *>cnp.PyArray_DATA(x)
-    w.scales = <const char *>cnp.PyArray_DATA(scales)
-    w.whole = whole
-    w.words = <char *>cnp.PyArray_DATA(values)
-    assert cnp.PyArray_NBYTES(values) >= w.g.words * w.g.word_row
-    assert cnp.PyArray_NBYTES(scales) >= w.g.rows * w.g.blocks * w.s.nbytes
+    cdef qc_sides w = sides_of(x, values, scales, whole, geometry, codec, scale)
     with nogil:
         share(encode_tasks, &w, first, last, step, threads)

@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t, uint32_t
 from qcore_ext.pool cimport share
 from qcore_ext.sides cimport sides_of
 from qcore_ext.strips cimport (
-    QC_CHUNK, QC_INFINITY, QC_MAGNITUDE, qc_bits, qc_box, qc_find_box, qc_gather, qc_geometry, qc_pairs,
+    QC_CHUNK, QC_INFINITY, QC_MAGNITUDE, qc_bits, qc_chunk, qc_find_chunk, qc_gather_chunk, qc_geometry, qc_pairs,
     qc_read_pairs, qc_sides,
 )
 
@@ -35,16 +35,15 @@ cdef void count_magnitudes(void *work, int64_t first, int64_t last) noexcept nog
     cdef float buffer[QC_CHUNK]
     cdef const float *got
     cdef int64_t *bins
-    cdef int64_t part, chunk, column = w.block % g.blocks * g.block, width = min(g.block, g.cols - column), n, i
+    cdef int64_t part, task, i
     cdef uint32_t a
-    cdef qc_box box
-    qc_find_box(g, w.block // g.blocks, &box)
+    cdef qc_chunk chunk
     for part in range(first, last):
         bins = w.bins + part * BINS
-        for chunk in range(part * w.tasks // w.parts, (part + 1) * w.tasks // w.parts):
-            n = max(0, min(QC_CHUNK, box.lines * width - chunk * QC_CHUNK))
-            got = qc_gather(g, &box, w.f.x, column, width, chunk * QC_CHUNK, n, buffer)
-            for i in range(n):
+        for task in range(part * w.tasks // w.parts, (part + 1) * w.tasks // w.parts):
+            chunk = qc_find_chunk(g, w.block, task * QC_CHUNK)
+            got = qc_gather_chunk(g, &chunk, w.f.x, buffer)
+            for i in range(chunk.n):
                 a = qc_bits(got[i]) & QC_MAGNITUDE
                 if a < QC_INFINITY and (<int64_t>a >> (w.shift + 16)) == w.prefix:
                     bins[(a >> w.shift) & 65535] += 1
@@ -78,7 +77,7 @@ cdef void count_distances(void *work, int64_t first, int64_t last) noexcept nogi
         bins = w.bins + part * BINS
         for task in range(part * w.tasks // w.parts, (part + 1) * w.tasks // w.parts):
             qc_read_pairs(&w.f, task // w.chunks, task % w.chunks * QC_CHUNK, &p)
-            for i in range(p.n):
+            for i in range(p.c.n):
                 bits = p.distances[i]
                 if bits >= 0 and (bits >> (w.shift + 16)) == w.prefix:
                     bins[(bits >> w.shift) & 65535] += 1

@@ -9,31 +9,33 @@ from libc.string cimport memset
 
 from qcore_ext.pool cimport share
 from qcore_ext.strips cimport (
-    QC_CHUNK, QC_INFINITY, QC_MAGNITUDE, qc_bits, qc_box, qc_find_box, qc_gather, qc_geometry,
+    QC_CHUNK, QC_INFINITY, QC_MAGNITUDE, qc_bits, qc_chunk, qc_find_chunk, qc_gather_chunk, qc_geometry,
 )
 
 
 cdef uint32_t kth_of_block(
-    const qc_geometry *g, const qc_box *box, const char *x, int64_t column, int64_t width, int64_t k,
+    const qc_geometry *g, int64_t block, const char *x, int64_t k,
 ) noexcept nogil:
     """Bits of the k-th smallest finite magnitude, k from 1; one byte of them a pass, the highest first."""
     cdef float buffer[QC_CHUNK]
     cdef int64_t histogram[256]
     cdef const float *got
-    cdef int64_t at, n, i, total = box.lines * width
+    cdef int64_t at, i
     cdef int shift
+    cdef qc_chunk chunk
     cdef uint32_t a, prefix = 0
     for shift in range(24, -1, -8):
         memset(histogram, 0, sizeof(histogram))
         at = 0
-        while at < total:
-            n = min(QC_CHUNK, total - at)
-            got = qc_gather(g, box, x, column, width, at, n, buffer)
-            for i in range(n):
+        chunk = qc_find_chunk(g, block, at)
+        while chunk.n:
+            got = qc_gather_chunk(g, &chunk, x, buffer)
+            for i in range(chunk.n):
                 a = qc_bits(got[i]) & QC_MAGNITUDE
                 if a < QC_INFINITY and (<int64_t>a >> (shift + 8)) == (<int64_t>prefix >> (shift + 8)):
                     histogram[(a >> shift) & 255] += 1
-            at += n
+            at += chunk.n
+            chunk = qc_find_chunk(g, block, at)
         for i in range(256):
             if k <= histogram[i]:
                 prefix |= <uint32_t>(i << shift)
@@ -51,15 +53,9 @@ cdef struct ranking:
 
 cdef void kth_of_blocks(void *work, int64_t first, int64_t last) noexcept nogil:
     cdef const ranking *w = <const ranking *>work
-    cdef const qc_geometry *g = w.g
-    cdef int64_t block, column
-    cdef qc_box box
+    cdef int64_t block
     for block in range(first, last):
-        qc_find_box(g, block // g.blocks, &box)
-        column = block % g.blocks * g.block
-        w.grid[block] = 0
-        if w.ranks[block]:
-            w.grid[block] = kth_of_block(g, &box, w.x, column, min(g.block, g.cols - column), w.ranks[block])
+        w.grid[block] = kth_of_block(w.g, block, w.x, w.ranks[block]) if w.ranks[block] else 0
 
 
 def kth(

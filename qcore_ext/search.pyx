@@ -9,8 +9,9 @@ from libc.stdint cimport int64_t, uint8_t
 
 from qcore_ext.pool cimport share
 from qcore_ext.strips cimport (
-    QC_CHUNK, qc_box, qc_codec, qc_codes, qc_divide, qc_drop_nonfinite, qc_effective, qc_find_box, qc_gather,
-    qc_geometry, qc_keep_finite, qc_multiply, qc_scale, qc_solve, qc_store_scales, qc_sum_errors, qc_values,
+    QC_CHUNK, qc_chunk, qc_codec, qc_codes, qc_divide, qc_drop_nonfinite, qc_effective, qc_find_chunk,
+    qc_gather_chunk, qc_geometry, qc_keep_finite, qc_multiply, qc_scale, qc_solve, qc_store_scales,
+    qc_sum_errors, qc_values,
 )
 
 cdef enum:
@@ -62,17 +63,13 @@ cdef void search_chunks(void *work, int64_t first, int64_t last) noexcept nogil:
     cdef float buffer[QC_CHUNK]
     cdef double local[CANDIDATES]
     cdef const float *got
-    cdef int64_t task, block, column, width, at, n, j, best
-    cdef qc_box box
+    cdef int64_t task, block, j, best
+    cdef qc_chunk chunk
     for task in range(first, last):
         block = task // w.chunks
-        at = task % w.chunks * QC_CHUNK
-        qc_find_box(g, block // g.blocks, &box)
-        column = block % g.blocks * g.block
-        width = min(g.block, g.cols - column)
-        n = max(0, min(QC_CHUNK, box.lines * width - at))
-        got = qc_gather(g, &box, w.x, column, width, at, n, buffer)
-        chunk_errors(w.k, w.s, got, n, w.peaks + block, w.whole,
+        chunk = qc_find_chunk(g, block, task % w.chunks * QC_CHUNK)
+        got = qc_gather_chunk(g, &chunk, w.x, buffer)
+        chunk_errors(w.k, w.s, got, chunk.n, w.peaks + block, w.whole,
                      &local[0] if w.chunks == 1 else w.errors + task * CANDIDATES)
         if w.chunks == 1:
             best = 0

@@ -1,4 +1,4 @@
-"""The two sides of a comparison as kernels read them."""
+"""A tensor of floats and its stored form, one beside the other, as kernels take them."""
 
 cimport numpy as cnp
 

@@ -96,6 +96,9 @@ cdef extern from "qc_lines.h" nogil:
         int64_t at[QC_AXES]
         int64_t count[QC_AXES]
 
+    ctypedef struct qc_chunk:
+        int64_t n
+
     ctypedef struct qc_line:
         int64_t offset, line, word_row, lane
 
@@ -110,8 +113,8 @@ cdef extern from "qc_lines.h" nogil:
     qc_ahead qc_look_ahead(const qc_geometry *g, const char *line, int64_t column)
     float *qc_target(const qc_geometry *g, char *to, bint streamed, float *buffer)
     void qc_put(const qc_geometry *g, char *to, int64_t n, bint streamed, const float *source)
-    const float *qc_gather(const qc_geometry *g, const qc_box *box, const char *base, int64_t column,
-                           int64_t width, int64_t first, int64_t n, float *buffer)
+    qc_chunk qc_find_chunk(const qc_geometry *g, int64_t block, int64_t at)
+    const float *qc_gather_chunk(const qc_geometry *g, const qc_chunk *c, const char *base, float *buffer)
 
 
 cdef extern from "qc_sums.h" nogil:
@@ -134,7 +137,8 @@ cdef extern from "qc_pairs.h" nogil:
         float whole
 
     ctypedef struct qc_pairs:
-        int64_t n, count, clipped
+        qc_chunk c
+        int64_t count, clipped
         float a[QC_CHUNK]
         float b[QC_CHUNK]
         int32_t distances[QC_CHUNK]

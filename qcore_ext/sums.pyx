@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t
 
 from qcore_ext.pool cimport share
 from qcore_ext.strips cimport (
-    QC_CHUNK, qc_box, qc_find_box, qc_gather, qc_geometry, qc_keep_finite, qc_sum_magnitudes,
+    QC_CHUNK, qc_chunk, qc_find_chunk, qc_gather_chunk, qc_geometry, qc_keep_finite, qc_sum_magnitudes,
 )
 
 
@@ -23,22 +23,16 @@ cdef struct summing:
 
 cdef void sum_chunks(void *work, int64_t first, int64_t last) noexcept nogil:
     cdef const summing *w = <const summing *>work
-    cdef const qc_geometry *g = w.g
     cdef float buffer[QC_CHUNK]
     cdef float kept[QC_CHUNK]
     cdef const float *got
-    cdef int64_t task, block, column, width, at, n
-    cdef qc_box box
+    cdef int64_t task
+    cdef qc_chunk chunk
     for task in range(first, last):
-        block = task // w.chunks
-        at = task % w.chunks * QC_CHUNK
-        qc_find_box(g, block // g.blocks, &box)
-        column = block % g.blocks * g.block
-        width = min(g.block, g.cols - column)
-        n = max(0, min(QC_CHUNK, box.lines * width - at))
-        got = qc_gather(g, &box, w.x, column, width, at, n, buffer)
-        w.counts[task] = qc_keep_finite(got, n, kept)
-        w.totals[task] = qc_sum_magnitudes(kept, n)
+        chunk = qc_find_chunk(w.g, task // w.chunks, task % w.chunks * QC_CHUNK)
+        got = qc_gather_chunk(w.g, &chunk, w.x, buffer)
+        w.counts[task] = qc_keep_finite(got, chunk.n, kept)
+        w.totals[task] = qc_sum_magnitudes(kept, chunk.n)
 
 
 def magnitudes(

@@ -34,11 +34,11 @@ static inline void qc_note(qc_found *found, const int32_t *distances, int64_t n,
 static inline void qc_compare_chunk(const qc_comparing *w, int64_t task, qc_found *found) {
     qc_pairs p;
     qc_read_pairs(&w->f, task / w->chunks, task % w->chunks * QC_CHUNK, &p);
-    qc_sums_of_block(p.a, p.b, p.n, w->totals + 4 * task);
+    qc_sums_of_block(p.a, p.b, p.c.n, w->totals + 4 * task);
     w->counts[task] = p.count;
     found->clipped += p.clipped;
-    int32_t largest = qc_largest(p.distances, p.n);
-    if (largest >= 0) qc_note(found, p.distances, p.n, largest, qc_place_of(&w->f, &p, largest));
+    int32_t largest = qc_largest(p.distances, p.c.n);
+    if (largest >= 0) qc_note(found, p.distances, p.c.n, largest, qc_place_of(&w->f, &p, largest));
 }
 
 /* As many chunks of one line, before `last`, as a strip holds. Returns how many were done: 0 where this way is closed. */

@@ -219,6 +219,28 @@ static inline const float *qc_gather(const qc_geometry *g, const qc_box *box, co
     return buffer;
 }
 
+/* Up to QC_CHUNK elements of a block, from its element `at` on: the unit of a fixed-order sum. A short block lacks its last
+ * chunks: they have n = 0. */
+typedef struct {
+    int64_t n, at, width, column;
+    qc_box box;
+} qc_chunk;
+
+static inline qc_chunk qc_find_chunk(const qc_geometry *g, int64_t block, int64_t at) {
+    qc_chunk c;
+    qc_find_box(g, block / g->blocks, &c.box);
+    c.at = at;
+    c.column = block % g->blocks * g->block;
+    c.width = g->cols - c.column < g->block ? g->cols - c.column : g->block;
+    int64_t left = c.box.lines * c.width - at;
+    c.n = left < 0 ? 0 : left < QC_CHUNK ? left : QC_CHUNK;
+    return c;
+}
+
+static inline const float *qc_gather_chunk(const qc_geometry *g, const qc_chunk *c, const char *base, float *buffer) {
+    return qc_gather(g, &c->box, base, c->column, c->width, c->at, c->n, buffer);
+}
+
 /* The unsigned fields of n elements of one line, from `column` on. */
 static inline void qc_line_fields(const qc_geometry *g, const char *words, qc_line l, int64_t column, int64_t n,
                                   uint8_t *fields) {

@@ -81,6 +81,15 @@ static inline int64_t qc_clipped_of_run(const float *x, int64_t n, int64_t block
     return clipped;
 }
 
+/* Sums of (x-y)^2, x^2, y^2 and x*y, one after the other. */
+static inline void qc_one_by_one(const float *QC_RESTRICT x, const float *QC_RESTRICT y, int64_t n,
+                                 double *QC_RESTRICT to) {
+    to[0] = qc_sum_errors(x, y, n);
+    to[1] = qc_sum_products(x, x, n);
+    to[2] = qc_sum_products(y, y, n);
+    to[3] = qc_sum_products(x, y, n);
+}
+
 #if defined(__GNUC__) && !defined(QC_PLAIN)
 typedef double qc_double4 __attribute__((vector_size(32)));
 typedef int64_t qc_long4 __attribute__((vector_size(32)));
@@ -101,7 +110,7 @@ typedef float qc_float4 __attribute__((vector_size(16)));
         r[2] = QC_PICK4(p, s, 2, 3, 6, 7), r[3] = QC_PICK4(q, t, 2, 3, 6, 7);                                \
     } while (0)
 
-/* Sums of (x-y)^2, x^2, y^2 and x*y over a multiple of eight elements, in the order of qc_sums.h. */
+/* The same over a multiple of eight elements at once, in the order of qc_sums.h. */
 QC_INLINE void qc_four_sums(const float *QC_RESTRICT x, const float *QC_RESTRICT y, int64_t n, double *QC_RESTRICT to) {
     qc_double4 low[4] = {{0}}, high[4] = {{0}}, total;
     for (int64_t i = 0; i < n; i += 8) {
@@ -122,13 +131,7 @@ QC_INLINE void qc_four_sums(const float *QC_RESTRICT x, const float *QC_RESTRICT
     memcpy(to, &total, 32);
 }
 #else
-static inline void qc_four_sums(const float *QC_RESTRICT x, const float *QC_RESTRICT y, int64_t n,
-                                double *QC_RESTRICT to) {
-    to[0] = qc_sum_errors(x, y, n);
-    to[1] = qc_sum_products(x, x, n);
-    to[2] = qc_sum_products(y, y, n);
-    to[3] = qc_sum_products(x, y, n);
-}
+#define qc_four_sums qc_one_by_one
 #endif
 
 static inline void qc_sums_of_block(const float *x, const float *y, int64_t n, double *to) {
@@ -137,10 +140,7 @@ static inline void qc_sums_of_block(const float *x, const float *y, int64_t n, d
     } else if (n % QC_LANES == 0) {
         qc_four_sums(x, y, n, to);
     } else {
-        to[0] = qc_sum_errors(x, y, n);
-        to[1] = qc_sum_products(x, x, n);
-        to[2] = qc_sum_products(y, y, n);
-        to[3] = qc_sum_products(x, y, n);
+        qc_one_by_one(x, y, n, to);
     }
 }
 

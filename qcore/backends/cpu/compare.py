@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from qcore.plan import Plan
 
 TERMS: Final = 4
-MOST_THREADS: Final = 64
-"""As many as the kernel has places for."""
 FEW: Final = 64
 """Of how many distances one may lie above the rank for them to be kept."""
 
@@ -25,7 +23,7 @@ FEW: Final = 64
 def errors(x: np.ndarray, parts: Parts, plan: Plan, rank_percent: float, count: int | None) -> ErrorSums:
     """Sums of every block in the fixed order, and what all pairs say together."""
     n, g = numbers.of_plan(plan), numbers.geometry_of(plan, x)
-    whole = 1.0 if parts.global_scale is None else float(parts.global_scale)
+    whole = numbers.whole(parts.global_scale)
     source = (x, np.ascontiguousarray(parts.values), np.ascontiguousarray(parts.scales), whole)
     layout = (g.chunks, g.packed, n.codec, n.scale)
     totals = np.empty((g.blocks, g.chunks, TERMS))
@@ -62,7 +60,7 @@ def errors(x: np.ndarray, parts: Parts, plan: Plan, rank_percent: float, count: 
 def _room_for_largest(percent: float, elements: int, threads: int) -> np.ndarray:
     """A row a thread for twice the distances from the rank up; none where those are many and histograms are quicker."""
     wanted = elements - percentile_rank(percent, elements) + 1
-    return np.empty((min(threads, MOST_THREADS), 2 * wanted if wanted <= elements // FEW else 0), np.int32)
+    return np.empty((min(threads, compare.PLACES), 2 * wanted if wanted <= elements // FEW else 0), np.int32)
 
 
 def _from_the_top(largest: np.ndarray, place: int) -> float:
