@@ -34,7 +34,7 @@ class Cpu:
         """Dequantize into ``out``: in float32, rounded once where it is narrower."""
         n = numbers.of_plan(plan)
         g = numbers.geometry_of(plan, out)
-        whole = 1.0 if global_scale is None else float(global_scale)
+        whole = numbers.whole(global_scale)
         arguments = (
             np.ascontiguousarray(values), np.ascontiguousarray(scales), whole, out, g.packed, n.codec, n.scale,
         )  # fmt: skip

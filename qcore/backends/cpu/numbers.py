@@ -42,6 +42,11 @@ class Numbers(NamedTuple):
     geometries: dict[Any, Any]
 
 
+def whole(global_scale: np.float32 | None) -> float:
+    """The scale of all blocks together: 1 where there is none."""
+    return 1.0 if global_scale is None else float(global_scale)
+
+
 def of_plan(plan: Plan) -> Numbers:
     """The plan's numbers, packed at the first call."""
     found: Numbers | None = plan.extras.get(_KEY)

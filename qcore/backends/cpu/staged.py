@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,7 +66,7 @@ class StagedArray:
         winners = np.zeros(g.blocks, np.uint8)
         errors = np.empty((g.blocks, g.chunks if g.chunks > 1 else 0, CANDIDATES))
         arguments = (
-            self._x, peaks, _whole(global_scale), errors, winners, g.chunks, g.packed, self._numbers.codec,
+            self._x, peaks, numbers.whole(global_scale), errors, winners, g.chunks, g.packed, self._numbers.codec,
             self._numbers.scale,
         )  # fmt: skip
         threads.run(search.search, arguments, g.blocks * g.chunks, g.elements * CANDIDATES, self._threads)
@@ -84,22 +85,20 @@ class StagedArray:
 
     def quantize_minmax(self) -> Parts | None:
         """Min-max from here to the stored parts; None when a non-finite element was met."""
-        plan, g, n = self._plan, self._geometry, self._numbers
-        if plan.two_level or not g.fused:
+        if self._plan.two_level or not self._geometry.fused:
             return self._minmax_in_two_passes()
-        stored = np.empty(plan.grid, n.scale_dtype)
-        values = np.empty(plan.storage_shape, n.values_dtype)
-        arguments = (self._x, stored, values, g.packed, n.codec, n.scale)
-        finite = threads.run(quantize.minmax, arguments, g.block_tasks, g.elements, self._threads)
-        return Parts(values, stored, None) if finite else None
+        return self._in_one_pass(quantize.minmax, self._numbers.codec, self._numbers.scale)
 
     def quantize_ggml(self) -> Parts | None:
         """The arithmetic of ggml in one pass; None when a non-finite element was met."""
+        return self._in_one_pass(ggml.minmax)
+
+    def _in_one_pass(self, kernel: Callable[..., bool], *more: bytes) -> Parts | None:
         g, n = self._geometry, self._numbers
         stored = np.empty(self._plan.grid, n.scale_dtype)
         values = np.empty(self._plan.storage_shape, n.values_dtype)
-        arguments = (self._x, stored, values, g.packed)
-        finite = threads.run(ggml.minmax, arguments, g.block_tasks, g.elements, self._threads)
+        arguments = (self._x, stored, values, g.packed, *more)
+        finite = threads.run(kernel, arguments, g.block_tasks, g.elements, self._threads)
         return Parts(values, stored, None) if finite else None
 
     def _minmax_in_two_passes(self) -> Parts | None:
@@ -110,14 +109,14 @@ class StagedArray:
             return None
         whole = global_scale_of(np.asarray([largest]), plan.scale) if plan.two_level else None
         stored = np.empty(plan.grid, n.scale_dtype)
-        arguments = (peaks, _whole(whole), stored, n.scale)
+        arguments = (peaks, numbers.whole(whole), stored, n.scale)
         threads.run(scales.solve, arguments, peaks.size, peaks.size, self._threads)
         return Parts(self.encode(stored, whole), stored, whole)
 
     def _encode(self, stored: np.ndarray, global_scale: np.float32 | None, scale: bytes) -> np.ndarray:
         g = self._geometry
         values = np.empty(self._plan.storage_shape, self._numbers.values_dtype)
-        arguments = (self._x, stored, _whole(global_scale), values, g.packed, self._numbers.codec, scale)
+        arguments = (self._x, stored, numbers.whole(global_scale), values, g.packed, self._numbers.codec, scale)
         threads.run(encode.encode, arguments, g.word_tasks, g.elements, self._threads)
         return values
 
@@ -148,7 +147,3 @@ class StagedArray:
         if extents == self._plan.extents:
             return self._plan.grid
         return tuple(-(-dim // extent) for dim, extent in zip(self._plan.shape, extents, strict=True))
-
-
-def _whole(global_scale: np.float32 | None) -> float:
-    return 1.0 if global_scale is None else float(global_scale)
