@@ -21,7 +21,7 @@ SchemeOption: TypeAlias = Annotated[
     str | None, typer.Option("--scheme", "-s", help="One scheme for all: its text or a preset's name.")
 ]
 RecipeOption: TypeAlias = Annotated[
-    Path | None, typer.Option("--recipe", "-r", help="A TOML file of rules, as qcore sweep writes them.")
+    Path | None, typer.Option("--recipe", "-r", help="A TOML file of rules; the first that matches a name decides.")
 ]
 
 

@@ -15,7 +15,7 @@ ROWS: tuple[ErrorDoc, ...] = (
         when="Reading a recipe that is no TOML, has other keys, or says what no rule can mean.",
         solutions=(
             "Write what the message expects at the place it names.",
-            "Let qcore sweep FILE --budget 4.5bpw --write-recipe R.toml write one, and change that.",
+            'Begin with version = 1, default = "int4-b32" and one [[rule]] with match and action = "keep".',
         ),
         refs=("scheme-text", "unknown-name"),
     ),

@@ -4,7 +4,7 @@
 
     version = 1
     default = "q4f/u32/b32:f16"      # what no rule matches; without it, or with "keep", that stays as it is
-    ties = ["qkv", "gate-up"]        # tensors that runtimes fuse get one scheme, and one global scale under two levels
+    ties = ["qkv", "gate-up"]        # tensors that runtimes fuse are held to one scheme
 
     [settings]                       # for every rule that says nothing else
     calibration = "mse"
@@ -32,7 +32,9 @@ How it is used, by scripts, the command line and the inspector alike::
         decision.move                                      # whether it is transposed first (formats.orientation)
         decision.after                                     # TensorInfo of the result: scheme, exact bytes
         qcore.quantize(array, **decision.ask)              # the array as it lies after the move
-        decision.shares                                    # the tie whose tensors share one global scale, or None
+        decision.shares                                    # under two levels, the tie whose tensors are to share one
+                                                           # global scale, or None; whoever quantizes sees to it
+                                                           # (qcore quantize does not yet)
     plan.by_rule()                                         # what each rule makes: tensors, bytes before and after
 """
 

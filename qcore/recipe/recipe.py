@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from qcore import errors
 from qcore.recipe.rule import KEEP, OPTIONS, Rule, refusal
 
 if TYPE_CHECKING:
@@ -227,12 +226,3 @@ class Recipe:
             self, tuple(infos), arranged, layout=layout, include=include, exclude=exclude, overrides=overrides,
             on_invalid=on_invalid, backend=backend, threads=threads, hold=hold,
         )  # fmt: skip
-
-
-def recipe_of(value: Any) -> Recipe:
-    """A recipe as it is given: itself, or the path of its file."""
-    if isinstance(value, Recipe):
-        return value
-    if isinstance(value, str | os.PathLike):
-        return Recipe.load(value)
-    raise errors.build("argument-type", argument="recipe", expected="a Recipe or a path", got=type(value).__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from qcore import errors
@@ -25,12 +25,10 @@ class Rule:
 
     Attributes
     ----------
-    text : str
-        The glob, or the regular expression where ``is_regex``.
-    options : mapping
-        Words of ``qcore.quantize`` for this rule alone.
     naming : orientation_map.Rule
         Matching, renaming and transposing: the rule of a map.
+    options : mapping
+        Words of ``qcore.quantize`` for this rule alone.
 
     Examples
     --------
@@ -39,15 +37,11 @@ class Rule:
     (True, False, {'calibration': 'mse'})
     """
 
-    text: str
-    is_regex: bool
+    naming: orientation_map.Rule
     keep: bool
     scheme: str | None
-    transpose: bool | None
-    rename: str | None
     note: str
     options: Mapping[str, str]
-    naming: orientation_map.Rule = field(compare=False, repr=False)
 
     @classmethod
     def of(cls, **said: Any) -> Rule:
@@ -72,10 +66,12 @@ class Rule:
         except errors.QuantError as error:
             raise refusal(where, str(error.params["expected"]), str(error.params["got"])) from None
         options = {key: said[key] for key in OPTIONS if key in said}
-        return cls(
-            naming.text, "regex" in said, action == KEEP, said.get("scheme"), naming.transpose, naming.rename,
-            said.get("note", ""), options, naming,
-        )  # fmt: skip
+        return cls(naming, action == KEEP, said.get("scheme"), said.get("note", ""), options)
+
+    @property
+    def text(self) -> str:
+        """The glob or the regular expression."""
+        return self.naming.text
 
     def matches(self, name: str) -> bool:
         """Whether the rule is for a tensor of this name."""
@@ -83,12 +79,11 @@ class Rule:
 
     def told(self) -> dict[str, Any]:
         """The rule as the file says it."""
-        said: dict[str, Any] = {"regex" if self.is_regex else "match": self.text}
+        said: dict[str, Any] = {"match" if self.naming.is_glob else "regex": self.text}
         if self.keep:
             said["action"] = KEEP
-        for key in ("scheme", "transpose", "rename"):
-            if (value := getattr(self, key)) is not None:
-                said[key] = value
+        placed = {"scheme": self.scheme, "transpose": self.naming.transpose, "rename": self.naming.rename}
+        said |= {key: value for key, value in placed.items() if value is not None}
         said |= self.options
         return said | ({"note": self.note} if self.note else {})
 

@@ -70,7 +70,7 @@ def run(
         bool, typer.Option("--dry-run", help="Say what would be done, and do none of it.")
     ] = False,
 ) -> Result:
-    """Give --scheme for all tensors, or --recipe for a file of rules (qcore sweep --write-recipe makes one).
+    """Give --scheme for all tensors, or --recipe for a TOML file of rules.
 
     Tensors that are not floats, or quantized already, are kept as they are. A float tensor that its scheme
     cannot take is an error before any work starts, unless --on-invalid float keeps it. Nothing is written unless
