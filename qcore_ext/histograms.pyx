@@ -41,7 +41,7 @@ cdef void count_magnitudes(void *work, int64_t first, int64_t last) noexcept nog
     for part in range(first, last):
         bins = w.bins + part * BINS
         for task in range(part * w.tasks // w.parts, (part + 1) * w.tasks // w.parts):
-            chunk = qc_find_chunk(g, w.block, task * QC_CHUNK)
+            qc_find_chunk(g, w.block, task * QC_CHUNK, &chunk)
             got = qc_gather_chunk(g, &chunk, w.f.x, buffer)
             for i in range(chunk.n):
                 a = qc_bits(got[i]) & QC_MAGNITUDE

@@ -22,20 +22,23 @@ cdef uint32_t kth_of_block(
     cdef const float *got
     cdef int64_t at, i
     cdef int shift
-    cdef qc_chunk chunk
+    cdef qc_chunk head, chunk
     cdef uint32_t a, prefix = 0
+    qc_find_chunk(g, block, 0, &head)
     for shift in range(24, -1, -8):
         memset(histogram, 0, sizeof(histogram))
         at = 0
-        chunk = qc_find_chunk(g, block, at)
+        chunk = head
         while chunk.n:
             got = qc_gather_chunk(g, &chunk, x, buffer)
             for i in range(chunk.n):
                 a = qc_bits(got[i]) & QC_MAGNITUDE
                 if a < QC_INFINITY and (<int64_t>a >> (shift + 8)) == (<int64_t>prefix >> (shift + 8)):
                     histogram[(a >> shift) & 255] += 1
-            at += chunk.n
-            chunk = qc_find_chunk(g, block, at)
+            if chunk.n < QC_CHUNK:
+                break
+            at += QC_CHUNK
+            qc_find_chunk(g, block, at, &chunk)
         for i in range(256):
             if k <= histogram[i]:
                 prefix |= <uint32_t>(i << shift)

@@ -67,7 +67,7 @@ cdef void search_chunks(void *work, int64_t first, int64_t last) noexcept nogil:
     cdef qc_chunk chunk
     for task in range(first, last):
         block = task // w.chunks
-        chunk = qc_find_chunk(g, block, task % w.chunks * QC_CHUNK)
+        qc_find_chunk(g, block, task % w.chunks * QC_CHUNK, &chunk)
         got = qc_gather_chunk(g, &chunk, w.x, buffer)
         chunk_errors(w.k, w.s, got, chunk.n, w.peaks + block, w.whole,
                      &local[0] if w.chunks == 1 else w.errors + task * CANDIDATES)

@@ -113,7 +113,7 @@ cdef extern from "qc_lines.h" nogil:
     qc_ahead qc_look_ahead(const qc_geometry *g, const char *line, int64_t column)
     float *qc_target(const qc_geometry *g, char *to, bint streamed, float *buffer)
     void qc_put(const qc_geometry *g, char *to, int64_t n, bint streamed, const float *source)
-    qc_chunk qc_find_chunk(const qc_geometry *g, int64_t block, int64_t at)
+    void qc_find_chunk(const qc_geometry *g, int64_t block, int64_t at, qc_chunk *c)
     const float *qc_gather_chunk(const qc_geometry *g, const qc_chunk *c, const char *base, float *buffer)
 
 

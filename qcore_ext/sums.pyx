@@ -29,7 +29,7 @@ cdef void sum_chunks(void *work, int64_t first, int64_t last) noexcept nogil:
     cdef int64_t task
     cdef qc_chunk chunk
     for task in range(first, last):
-        chunk = qc_find_chunk(w.g, task // w.chunks, task % w.chunks * QC_CHUNK)
+        qc_find_chunk(w.g, task // w.chunks, task % w.chunks * QC_CHUNK, &chunk)
         got = qc_gather_chunk(w.g, &chunk, w.x, buffer)
         w.counts[task] = qc_keep_finite(got, chunk.n, kept)
         w.totals[task] = qc_sum_magnitudes(kept, chunk.n)

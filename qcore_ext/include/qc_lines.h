@@ -226,15 +226,13 @@ typedef struct {
     qc_box box;
 } qc_chunk;
 
-static inline qc_chunk qc_find_chunk(const qc_geometry *g, int64_t block, int64_t at) {
-    qc_chunk c;
-    qc_find_box(g, block / g->blocks, &c.box);
-    c.at = at;
-    c.column = block % g->blocks * g->block;
-    c.width = g->cols - c.column < g->block ? g->cols - c.column : g->block;
-    int64_t left = c.box.lines * c.width - at;
-    c.n = left < 0 ? 0 : left < QC_CHUNK ? left : QC_CHUNK;
-    return c;
+static inline void qc_find_chunk(const qc_geometry *g, int64_t block, int64_t at, qc_chunk *c) {
+    qc_find_box(g, block / g->blocks, &c->box);
+    c->at = at;
+    c->column = block % g->blocks * g->block;
+    c->width = g->cols - c->column < g->block ? g->cols - c->column : g->block;
+    int64_t left = c->box.lines * c->width - at;
+    c->n = left < 0 ? 0 : left < QC_CHUNK ? left : QC_CHUNK;
 }
 
 static inline const float *qc_gather_chunk(const qc_geometry *g, const qc_chunk *c, const char *base, float *buffer) {

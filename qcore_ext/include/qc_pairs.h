@@ -27,7 +27,7 @@ static inline void qc_read_pairs(const qc_sides *f, int64_t block, int64_t at, q
     const qc_geometry *g = f->g;
     float buffer[QC_CHUNK], t[QC_CHUNK], y[QC_CHUNK], effective;
     uint8_t fields[QC_CHUNK];
-    p->c = qc_find_chunk(g, block, at);
+    qc_find_chunk(g, block, at, &p->c);
     const int64_t n = p->c.n;
     p->clipped = 0;
     qc_effective(f->s, f->scales + block * f->s->nbytes, 1, f->whole, &effective);
